@@ -349,7 +349,7 @@ const READS_ITSELF: &[(&str, &str)] = &[
     ("crates/machine/guard/", "reads back what it has written, with the kernel's own words"),
     ("crates/remote/guest/src/init.rs", "waits for a device as the first process, before there is anything"),
     ("crates/remote/guest/src/program.rs", "packs this program, which is more than a text"),
-    ("crates/tracing/trace/src/namespace.rs", "asks for its namespace, which is a link and no text"),
+    ("crates/tracing/trace/src/machine.rs", "asks for its namespace, which is a link and no text"),
     (
         "crates/results/recording/src/lock.rs",
         "asks where an open file is by now, which is a link and no text",

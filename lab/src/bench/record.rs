@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use howlate_linux::clock;
 use howlate_model::{Header, Line, Span};
-use howlate_trace::{LateReader, TooLate, events_in};
+use howlate_trace::{LateReader, LateThresholds, ring_events};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -52,8 +52,9 @@ pub fn run() -> io::Result<()> {
     let mut limits = Limits::default();
     let refused = |refusal: howlate_model::TracerRefusal| io::Error::other(refusal.to_string());
     let losses = losses(PAIRS, || {
-        let mut reader = LateReader::begin(TooLate { above: ABOVE, loop_above: LOOP_ABOVE }, events_in(KEEP))
-            .map_err(refused)?;
+        let mut reader =
+            LateReader::begin(LateThresholds { above: ABOVE, loop_above: LOOP_ABOVE }, ring_events(KEEP))
+                .map_err(refused)?;
         let recorded = round_trips();
         reader.groups().map_err(refused)?;
         recorded

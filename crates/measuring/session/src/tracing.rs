@@ -2,7 +2,7 @@
 
 use howlate_linux::clock;
 use howlate_model::{Caveat, Span, Turn, Work};
-use howlate_trace::{Choice, Tier, Tracer, open_as_asked};
+use howlate_trace::{Choice, Tier, Tracer, open_chosen};
 
 use crate::error::SessionError;
 use crate::joining::{Joining, SETTLING, refusal};
@@ -35,7 +35,7 @@ impl Tracing {
     /// The tracer that is to be used, and what is to be said of those that are not. None at all is an error only where
     /// one was asked for by name.
     pub(crate) fn begin(wanted: TraceOptions) -> Result<(Option<Self>, Vec<Caveat>), SessionError> {
-        let opened = match open_as_asked(wanted.tracer, &[std::process::id()]) {
+        let opened = match open_chosen(wanted.tracer, &[std::process::id()]) {
             Err(_) if wanted.unasked => return Ok((None, Vec::new())),
             opened => opened?,
         };

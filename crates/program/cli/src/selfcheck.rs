@@ -2,7 +2,7 @@
 
 use clap::Args;
 use howlate_model::Span;
-use howlate_selfcheck::inject::Class;
+use howlate_selfcheck::inject::CauseClass;
 use howlate_trace::Choice;
 
 use super::{PrintArgs, completion_values};
@@ -18,7 +18,7 @@ howlate selfcheck --json > selfcheck.json")]
 pub struct SelfcheckArgs {
     /// Causes to provoke [default: all]
     #[arg(long = "cause", alias = "for", value_name = "CAUSE,…", value_delimiter = ',')]
-    pub classes: Vec<Class>,
+    pub classes: Vec<CauseClass>,
     /// How long to provoke each
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5s")]
     pub duration: Span,

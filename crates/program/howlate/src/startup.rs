@@ -32,7 +32,7 @@ pub(crate) fn on_timeline_request(request: &Arc<AtomicBool>) -> Result<Arc<Atomi
 pub(crate) fn clean_up() -> Vec<Caveat> {
     howlate_safe_path::sweep(&std::env::temp_dir());
     howlate_cyclictest_run::sweep();
-    howlate_trace::clear_up();
+    howlate_trace::remove_leftovers();
     restore_leftovers()
 }
 

@@ -2,7 +2,7 @@
 
 use howlate_model::{CpuTimeline, Incident, MonotonicTime, Span};
 use howlate_recording::LateLanes;
-use howlate_trace::Remembered;
+use howlate_trace::TimelineHistory;
 
 /// Length of the timeline before and after the wait.
 const AROUND: Span = Span::from_millis(100);
@@ -21,7 +21,7 @@ pub(crate) struct PendingIncidents {
     cpu: Option<u32>,
     /// Whether the worst is reported by a program of another user.
     pub(crate) is_reported: bool,
-    timelines: Remembered,
+    timelines: TimelineHistory,
 }
 
 impl PendingIncidents {
@@ -40,7 +40,7 @@ impl PendingIncidents {
             at,
             cpu,
             is_reported,
-            timelines: Remembered::default(),
+            timelines: TimelineHistory::default(),
         }
     }
 

@@ -16,7 +16,7 @@ use howlate_procfs::Root;
 use howlate_recording::{
     AtMost, Bounds, NotRotated, Rotated, SideFile, Worst, compact, date_and_time, timeline_text,
 };
-use howlate_trace::{LateReader, TooLate, events_in};
+use howlate_trace::{LateReader, LateThresholds, ring_events};
 use jiff::Timestamp;
 
 use crate::action::{ActionRunner, LateAction};
@@ -134,8 +134,8 @@ pub fn record(
 ) -> Result<RecordingSummary, RecordError> {
     // The tracer first: if it fails, no folder is created.
     let mut threshold = Threshold::begin(options.late_above);
-    let late = TooLate { above: threshold.now(), loop_above: options.loop_above };
-    let reader = with_immediate_termination(|| LateReader::begin(late, events_in(options.keep)));
+    let late = LateThresholds { above: threshold.now(), loop_above: options.loop_above };
+    let reader = with_immediate_termination(|| LateReader::begin(late, ring_events(options.keep)));
     let mut reader = reader.map_err(RecordError::NotSeen)?;
     let recording = Rotated::open(&options.out, &holder(), options.bounds, begin)?;
     if threshold.recall(recording.path()) {

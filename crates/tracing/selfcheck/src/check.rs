@@ -1,70 +1,83 @@
-//! One class after the other.
+//! Checks the classes one after the other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::sched;
 use howlate_model::{CheckedClass, CpuSet, SelfCheck, Span};
-use howlate_trace::{Choice, Tier, TracerMissing, open_as_asked};
+use howlate_trace::{Choice, Tier, TracerMissing, open_chosen};
 
-use crate::inject::Class;
-use crate::run_class::Making;
+use crate::inject::CauseClass;
+use crate::run_class::ClassRun;
 
-/// What is to be checked.
-pub struct Request<'a> {
-    /// Causes, in the order in which they are made.
-    pub classes: &'a [Class],
-    /// How long each is made.
+/// Options of a self-check.
+pub struct SelfCheckRequest<'a> {
+    /// In the order in which they are injected.
+    pub classes: &'a [CauseClass],
+    /// Duration of each class.
     pub lasts: Span,
-    /// Which tracer is checked.
     pub tracer: Choice,
-    /// When set, no more is begun.
+    /// When set, no further class is started.
     pub interrupted: &'a AtomicBool,
 }
 
-/// Makes every class, unless there is a reason not to; tells before each its place among them.
+/// Checks every class, and calls `begin` with its index before each.
 ///
 /// # Errors
 ///
-/// When a tracer is asked for by name and cannot be had. Without any, no class is made, and all say so.
-pub fn check(asked: &Request<'_>, mut begin: impl FnMut(usize, Class)) -> Result<SelfCheck, TracerMissing> {
-    let opened = open_as_asked(asked.tracer, &[std::process::id()])?;
+/// When a tracer was chosen and is not available. Without any tracer, the result of every class says so.
+pub fn check(
+    request: &SelfCheckRequest<'_>,
+    mut begin: impl FnMut(usize, CauseClass),
+) -> Result<SelfCheck, TracerMissing> {
+    let opened = open_chosen(request.tracer, &[std::process::id()])?;
     let tier = opened.tracer.as_ref().map(|tracer| tracer.tier());
     let refused = opened.refused.iter().map(|(tier, reason)| format!("{tier}: {reason}")).collect();
-    let gaps = opened.tracer.iter().flat_map(|tracer| tracer.gaps());
-    let goes_without = gaps.map(|gap| format!("{}: {}", gap.event, gap.costs)).collect();
+    let missing = opened.tracer.iter().flat_map(|tracer| tracer.missing_events());
+    let missing_events = missing.map(|missing| format!("{}: {}", missing.event, missing.costs)).collect();
     drop(opened);
-    // The kernel's own work prefers the first one.
+    // The last CPU: the kernel's own work prefers the first one.
     let cpu = sched::affinity().unwrap_or_else(|_| CpuSet::from_iter([0])).iter().max().unwrap_or(0);
-    let classes = asked.classes.iter().enumerate().map(|(place, class)| {
-        begin(place, *class);
-        one(*class, asked, cpu, tier)
+    let classes = request.classes.iter().enumerate().map(|(index, class)| {
+        begin(index, *class);
+        check_class(*class, request, cpu, tier)
     });
     let classes = classes.collect();
-    Ok(SelfCheck { tracer: tier.map(|tier| tier.name().to_owned()), refused, goes_without, cpu, classes })
+    Ok(SelfCheck {
+        tracer: tier.map(|tier| tier.name().to_owned()),
+        refused,
+        goes_without: missing_events,
+        cpu,
+        classes,
+    })
 }
 
-/// Makes one class, unless there is a reason not to.
-fn one(class: Class, asked: &Request<'_>, cpu: u32, tier: Option<Tier>) -> CheckedClass {
+/// Checks one class, or returns why not.
+fn check_class(
+    class: CauseClass,
+    request: &SelfCheckRequest<'_>,
+    cpu: u32,
+    tier: Option<Tier>,
+) -> CheckedClass {
     let not_made = |reason: String| CheckedClass::not_made(class.name(), reason);
-    if asked.interrupted.load(Ordering::Relaxed) {
+    if request.interrupted.load(Ordering::Relaxed) {
         return not_made("it was ended before this was begun".to_owned());
     }
     let Some(tier) = tier else { return not_made("there is no tracer to check".to_owned()) };
-    if !names(tier, class) {
+    if !reports(tier, class) {
         return not_made(format!("tracer {tier} does not tell this; `--tracer bpf` does, as root"));
     }
-    let (lasts, tracer, interrupted) = (asked.lasts, asked.tracer, asked.interrupted);
-    match (Making { class, cpu, lasts, tracer, interrupted }).make() {
+    let (lasts, tracer, interrupted) = (request.lasts, request.tracer, request.interrupted);
+    match (ClassRun { class, cpu, lasts, tracer, interrupted }).run() {
         Ok(score) => CheckedClass::from_score(class.name(), score),
         Err(reason) => not_made(reason),
     }
 }
 
-/// Whether `tier` can charge this to anybody at all: no event tells of quotas, and of switches only the slack is known.
-fn names(tier: Tier, class: Class) -> bool {
+/// Whether `tier` can report this cause at all: tracefs has no event of quotas, and the switches tier knows only the timer slack.
+fn reports(tier: Tier, class: CauseClass) -> bool {
     match tier {
         Tier::Bpf => true,
-        Tier::Tracefs => class != Class::Throttled,
-        Tier::Switches => class == Class::TimerSlack,
+        Tier::Tracefs => class != CauseClass::Throttled,
+        Tier::Switches => class == CauseClass::TimerSlack,
     }
 }

@@ -1,12 +1,11 @@
-//! Whether a tracer is right: causes of lateness are made on purpose, and looked for in what it made of them.
+//! Checks a tracer: injects known causes of lateness, and compares them with what the tracer found.
 //!
-//! [`inject`] makes them, and knows no tracer: each is stamped by whoever makes it. One class after the other is made under the
-//! tracer's eyes, and `score` holds its parts of each late wake-up against the stamps.
+//! [`inject`] injects the causes without any tracer: the process that injects a cause records the times itself. One class of causes after
+//! the other is injected while the tracer runs, and `score` compares the parts of each late wake-up with those times.
 
 mod check;
 pub mod inject;
-mod quota;
 mod run_class;
 mod score;
 
-pub use check::{Request, check};
+pub use check::{SelfCheckRequest, check};

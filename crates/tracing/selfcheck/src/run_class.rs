@@ -1,141 +1,176 @@
-//! Making one class under the tracer's eyes.
+//! Injects one class of causes while the tracer runs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::cause::Joiner;
+use howlate_guard::{Guard, QuotaCgroup};
 use howlate_linux::clock;
 use howlate_model::{CheckScore, InjectedCause, MonotonicTime, Span};
+use howlate_procfs::{Cgroup, CpuCgroups, Root, SELF};
 use howlate_trace::{Choice, Tracer, open};
 
-use crate::inject::{Class, InjectorReport, Order, Part, Party};
-use crate::quota::Quota;
+use crate::inject::{CauseClass, HelperProcess, HelperRole, HelperTask, InjectorReport};
 use crate::score::score;
 
-/// How long the kernel is given to settle after its code was patched.
+/// Time for the kernel to settle after its code was patched.
 const SETTLING: Span = Span::from_millis(20);
 
-/// How often what the tracer saw is taken in.
-const LOOK_EVERY: Span = Span::from_millis(20);
-/// Time for all parties to get ready after they were told when to begin.
-const SOON: Span = Span::from_millis(50);
-/// How much longer than planned they may take, on a machine that is busy.
+/// How often the tracer is read.
+const READ_EVERY: Span = Span::from_millis(20);
+/// Time for all helpers to get ready after they got the start time.
+const START_AFTER: Span = Span::from_millis(50);
+/// How much longer than planned they may take on a busy machine.
 const PATIENCE: Span = Span::from_secs(10);
 
-/// A class to be made.
-pub(crate) struct Making<'a> {
-    pub(crate) class: Class,
+/// One class of causes to inject.
+pub(crate) struct ClassRun<'a> {
+    pub(crate) class: CauseClass,
     pub(crate) cpu: u32,
     pub(crate) lasts: Span,
     pub(crate) tracer: Choice,
     pub(crate) interrupted: &'a AtomicBool,
 }
 
-/// The processes of one class. They are gone before the group that they are in.
-struct Parties {
-    measured: Party,
-    makers: Vec<Party>,
-    quota: Option<Quota>,
+/// The helper processes of one class. They are dropped before the cgroup that they are in.
+struct HelperProcesses {
+    measured: HelperProcess,
+    injectors: Vec<HelperProcess>,
+    quota: Option<QuotaGroup>,
 }
 
-impl Making<'_> {
-    /// Makes it; returns how well it was found, or why it could not be made.
-    pub(crate) fn make(&self) -> Result<CheckScore, String> {
-        let mut parties = self.gather()?;
-        let pid = parties.measured.pid();
-        let group = parties.quota.as_ref().and_then(|quota| quota.name_of(pid));
+impl ClassRun<'_> {
+    /// Injects it; returns how well the tracer found it, or why it could not be injected.
+    pub(crate) fn run(&self) -> Result<CheckScore, String> {
+        let mut helpers = self.start_helpers()?;
+        let pid = helpers.measured.pid();
+        let group = helpers.quota.as_ref().and_then(|quota| quota.name_of(pid));
         let opened = open(self.tracer, &[pid]);
         let mut tracer = opened.tracer.ok_or("the tracer cannot be had any more")?;
         tracer.start().map_err(|refusal| refusal.to_string())?;
         tracer.follow(pid, self.class.slack()).map_err(|refusal| refusal.to_string())?;
         drop(clock::sleep_for(SETTLING));
         let mut joiner = Joiner::default().storing_wakeups();
-        parties.go()?;
+        helpers.start_at()?;
         let mut read_at = clock::now();
-        self.watch(&parties, |pid| take_in(&mut *tracer, pid, &mut read_at, &mut joiner))?;
+        self.watch(&helpers, |pid| read_tracer(&mut *tracer, pid, &mut read_at, &mut joiner))?;
         drop(clock::sleep_for(SETTLING));
         tracer.stop();
-        take_in(&mut *tracer, pid, &mut read_at, &mut joiner);
-        let (told, mut known) = parties.tell()?;
+        read_tracer(&mut *tracer, pid, &mut read_at, &mut joiner);
+        let (report, mut causes) = helpers.reports()?;
         if let Some(group) = group {
-            known.iter_mut().for_each(|known| known.name.clone_from(&group));
+            causes.iter_mut().for_each(|cause| cause.name.clone_from(&group));
         }
-        joiner.record_wakeups(told.wakeups());
+        joiner.record_wakeups(report.wakeups());
         joiner.end();
-        Ok(score(&known, &joiner.into_wakeups()))
+        Ok(score(&causes, &joiner.into_wakeups()))
     }
 
-    /// Starts all processes, up to the moment when they wait for the start.
-    fn gather(&self) -> Result<Parties, String> {
-        let quota = self.class.needs_quota().then(Quota::make).transpose()?;
-        let group = quota.as_ref().map(Quota::folder);
-        let order = |part, measured| Order {
+    /// Starts all helpers, up to the point where they wait for the start time.
+    fn start_helpers(&self) -> Result<HelperProcesses, String> {
+        let quota = self.class.needs_quota().then(QuotaGroup::new).transpose()?;
+        let group = quota.as_ref().map(QuotaGroup::folder);
+        let task = |role, measured| HelperTask {
             class: self.class,
-            part,
+            role,
             cpu: self.cpu,
             lasts: self.lasts,
             measured,
             group: group.clone(),
         };
-        let start = |order| Party::start(&order).map_err(|reason| reason.to_string());
-        let measured = start(order(Part::Measured, None))?;
+        let start = |task| HelperProcess::start(&task).map_err(|reason| reason.to_string());
+        let measured = start(task(HelperRole::Measured, None))?;
         let pid = measured.pid();
-        let makers = (0..self.class.makers()).map(|number| start(order(Part::Maker(number), Some(pid))));
-        let parties = Parties { makers: makers.collect::<Result<_, _>>()?, measured, quota: None };
+        let injectors =
+            (0..self.class.injectors()).map(|number| start(task(HelperRole::Injector(number), Some(pid))));
+        let helpers =
+            HelperProcesses { injectors: injectors.collect::<Result<_, _>>()?, measured, quota: None };
         if let Some(quota) = &quota {
-            parties.pids().try_for_each(|pid| quota.take_in(pid))?;
+            helpers.pids().try_for_each(|pid| quota.add(pid))?;
         }
-        Ok(Parties { quota, ..parties })
+        Ok(HelperProcesses { quota, ..helpers })
     }
 
-    /// Until all have told what they have to tell.
-    fn watch(&self, parties: &Parties, mut take_in: impl FnMut(u32)) -> Result<(), String> {
+    /// Reads the tracer until all helpers have reported.
+    fn watch(&self, helpers: &HelperProcesses, mut read: impl FnMut(u32)) -> Result<(), String> {
         let give_up = clock::now().plus(self.lasts).plus(PATIENCE);
-        while !parties.are_done() {
+        while !helpers.are_done() {
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err("it was ended while this was made".to_owned());
             }
             if clock::now() > give_up {
                 return Err(format!("it was not done within {PATIENCE} after its time"));
             }
-            // A signal that ends the pause only makes the look come earlier.
-            drop(clock::sleep_for(LOOK_EVERY));
-            take_in(parties.measured.pid());
+            // A signal only ends the pause early.
+            drop(clock::sleep_for(READ_EVERY));
+            read(helpers.measured.pid());
         }
         Ok(())
     }
 }
 
-/// What was seen of `pid` since the tracer was last read, at `read_at`.
-fn take_in(tracer: &mut dyn Tracer, pid: u32, read_at: &mut MonotonicTime, joiner: &mut Joiner) {
-    let (mut seen, began) = (Vec::new(), clock::now());
-    let lost = tracer.read(&mut |one| seen.push(one));
+/// Reads the sleeps of `pid` since the tracer was last read, at `read_at`.
+fn read_tracer(tracer: &mut dyn Tracer, pid: u32, read_at: &mut MonotonicTime, joiner: &mut Joiner) {
+    let (mut sleeps, began) = (Vec::new(), clock::now());
+    let lost = tracer.read(&mut |sleep| sleeps.push(sleep));
     joiner.record_loss(lost, std::mem::replace(read_at, began), clock::now());
-    seen.into_iter().filter(|one| one.tid == pid).for_each(|one| joiner.record_sleep(one));
+    sleeps.into_iter().filter(|sleep| sleep.tid == pid).for_each(|sleep| joiner.record_sleep(sleep));
 }
 
-impl Parties {
+impl HelperProcesses {
     fn pids(&self) -> impl Iterator<Item = u32> {
-        self.makers.iter().chain([&self.measured]).map(Party::pid)
+        self.injectors.iter().chain([&self.measured]).map(HelperProcess::pid)
     }
 
-    fn go(&mut self) -> Result<(), String> {
-        let start = clock::now().plus(SOON);
-        let mut all = self.makers.iter_mut().chain([&mut self.measured]);
-        all.try_for_each(|party| party.go(start)).map_err(|error| error.to_string())
+    fn start_at(&mut self) -> Result<(), String> {
+        let start = clock::now().plus(START_AFTER);
+        let mut all = self.injectors.iter_mut().chain([&mut self.measured]);
+        all.try_for_each(|helper| helper.start_at(start)).map_err(|error| error.to_string())
     }
 
     fn are_done(&self) -> bool {
-        self.makers.iter().chain([&self.measured]).all(Party::is_done)
+        self.injectors.iter().chain([&self.measured]).all(HelperProcess::is_done)
     }
 
-    /// What the measured thread tells, and what was made, by whoever made it.
-    fn tell(self) -> Result<(InjectorReport, Vec<InjectedCause>), String> {
-        let told = |party: Party| party.wait_for_report().map_err(|reason| reason.to_string());
-        let mut measured = told(self.measured)?;
-        let mut known: Vec<InjectedCause> = measured.known.take().into_iter().collect();
-        for maker in self.makers {
-            known.extend(told(maker)?.known);
+    /// Wake-ups of the measured thread, and the causes that were injected.
+    fn reports(self) -> Result<(InjectorReport, Vec<InjectedCause>), String> {
+        let report_of = |helper: HelperProcess| helper.wait_for_report().map_err(|reason| reason.to_string());
+        let mut measured = report_of(self.measured)?;
+        let mut causes: Vec<InjectedCause> = measured.cause.take().into_iter().collect();
+        for injector in self.injectors {
+            causes.extend(report_of(injector)?.cause);
         }
-        Ok((measured, known))
+        Ok((measured, causes))
+    }
+}
+
+/// 40 % of one CPU, in short periods so that there are many of them.
+const QUOTA: Span = Span::from_millis(4);
+const PERIOD: Span = Span::from_millis(10);
+
+/// A cgroup with a quota; the guard removes it however howlate ends.
+pub(crate) struct QuotaGroup(QuotaCgroup);
+
+impl QuotaGroup {
+    pub(crate) fn new() -> Result<Self, String> {
+        let name = format!("howlate-selfcheck-{}", std::process::id());
+        let above: Vec<String> =
+            CpuCgroups::read(&Root::live(), SELF).upwards().iter().map(Cgroup::folder).collect();
+        Guard::default().create_quota_cgroup(&above, &name, QUOTA, PERIOD).map(Self)
+    }
+
+    /// Moves a process into the cgroup.
+    pub(crate) fn add(&self, process: u32) -> Result<(), String> {
+        self.0.add(process).map_err(|error| format!("a process cannot be moved into the group: {error}"))
+    }
+
+    /// Directory of the cgroup.
+    pub(crate) fn folder(&self) -> String {
+        self.0.path().to_owned()
+    }
+
+    /// Path of the cgroup as a process in it sees it, and as a tracer has to report it.
+    pub(crate) fn name_of(&self, process: u32) -> Option<String> {
+        let groups = CpuCgroups::read(&Root::live(), process).upwards();
+        groups.iter().find(|group| group.folder() == self.0.path()).map(|group| group.name().to_owned())
     }
 }

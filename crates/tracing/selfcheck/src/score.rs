@@ -1,4 +1,4 @@
-//! What a tracer saw, held against the causes that were made.
+//! Compares what a tracer found with the causes that were injected.
 
 use howlate_analyse::cause::ExplainedWakeup;
 use howlate_model::{
@@ -6,31 +6,30 @@ use howlate_model::{
     Span, Wakeup, WakeupBreakdown,
 };
 
-/// A cause hits a wake-up when it was at it for this long while the thread was late. Less does not stand out from what
-/// the kernel takes for any wake-up, which lies within the stamps as well.
+/// A cause hits a wake-up when it was active for this long while the thread was late. Shorter times are lost in the kernel's usual work for a
+/// wake-up, which lies within the stamps as well.
 const HIT: Span = Span::from_micros(30);
 
-/// Holds what was found against what was made.
-pub(crate) fn score(made: &[InjectedCause], judged: &[ExplainedWakeup]) -> CheckScore {
+pub(crate) fn score(injected: &[InjectedCause], judged: &[ExplainedWakeup]) -> CheckScore {
     let mut score = CheckScore::default();
     let mut errors = Vec::new();
-    let mut left: Vec<&[MonotonicInterval]> = made.iter().map(|known| known.stamps.as_slice()).collect();
-    for one in judged {
-        count(&mut score, one);
+    let mut left: Vec<&[MonotonicInterval]> = injected.iter().map(|cause| cause.stamps.as_slice()).collect();
+    for wakeup in judged {
+        count_wakeup(&mut score, wakeup);
         let mut is_hit = false;
-        for (known, left) in made.iter().zip(&mut left) {
-            let made = made_during(known.kind, left, one.wakeup);
-            if length(&made) >= HIT {
+        for (cause, left) in injected.iter().zip(&mut left) {
+            let active = active_stamps(cause.kind, left, wakeup.wakeup);
+            if length(&active) >= HIT {
                 is_hit = true;
                 score.hits += 1;
-                match hit(known, &made, one.explained.as_ref()) {
+                match judge_hit(cause, &active, wakeup.explained.as_ref()) {
                     Ok(error) => errors.push(error),
-                    Err(reason) => missed(&mut score, reason, &made, one),
+                    Err(reason) => count_miss(&mut score, reason, &active, wakeup),
                 }
             }
         }
         if is_hit {
-            late(&mut score, one);
+            add_late(&mut score, wakeup);
         }
     }
     errors.sort_unstable();
@@ -40,79 +39,79 @@ pub(crate) fn score(made: &[InjectedCause], judged: &[ExplainedWakeup]) -> Check
     score
 }
 
-fn count(score: &mut CheckScore, one: &ExplainedWakeup) {
+fn count_wakeup(score: &mut CheckScore, wakeup: &ExplainedWakeup) {
     score.wakeups += 1;
-    if let Some(explained) = &one.explained {
+    if let Some(explained) = &wakeup.explained {
         score.decomposed += 1;
         score.not_adding_up += u64::from(!adds_up(explained));
     }
 }
 
-/// A wake-up that came early has no parts.
+/// An early wake-up has no parts.
 fn adds_up(explained: &WakeupBreakdown) -> bool {
     let sum: u64 = explained.parts.iter().map(|part| part.ns.as_nanos()).sum();
     i64::try_from(sum) == Ok(explained.latency.as_nanos().max(0))
 }
 
-/// When a cause was at it while the thread was late. Stamps that ended before are left behind: both are in order.
-fn made_during(kind: CauseKind, left: &mut &[MonotonicInterval], wakeup: Wakeup) -> Vec<MonotonicInterval> {
+/// When a cause was active while the thread was late. Stamps that ended before are dropped from `left`: stamps and wake-ups are sorted.
+fn active_stamps(kind: CauseKind, left: &mut &[MonotonicInterval], wakeup: Wakeup) -> Vec<MonotonicInterval> {
     let past = left.iter().take_while(|stamp| stamp.until <= wakeup.expected).count();
     *left = &left[past..];
     let near = left.iter().take_while(|stamp| stamp.from < wakeup.ran);
-    let at_it = near.filter(|stamp| kind != CauseKind::Softirq || had_begun(**stamp, wakeup));
-    let late = |stamp: &MonotonicInterval| MonotonicInterval {
+    let at_it = near.filter(|stamp| kind != CauseKind::Softirq || softirq_started(**stamp, wakeup));
+    let clip = |stamp: &MonotonicInterval| MonotonicInterval {
         from: stamp.from.max(wakeup.expected),
         until: stamp.until.min(wakeup.ran),
     };
-    at_it.map(late).collect()
+    at_it.map(clip).collect()
 }
 
 fn length(stamps: &[MonotonicInterval]) -> Span {
     stamps.iter().map(|stamp| stamp.until.since(stamp.from)).fold(Span::ZERO, Span::plus)
 }
 
-/// Whether a softirq had begun. Its stamp is that of the call that brings it about; and as it gives way to no thread, one that
-/// runs soon after the call was made has come before it.
-fn had_begun(stamp: MonotonicInterval, wakeup: Wakeup) -> bool {
+/// Whether a softirq had started. Its stamp is that of the call that raises it; as a softirq is not preempted by a thread, a thread that
+/// runs in the first half of the call has run before the softirq.
+fn softirq_started(stamp: MonotonicInterval, wakeup: Wakeup) -> bool {
     let half = Span::from_nanos(stamp.until.since(stamp.from).as_nanos() / 2);
     wakeup.ran >= stamp.from.plus(half)
 }
 
-/// Judges one hit: how far off it was in nanoseconds, or why it is not found. Time in which the timer's interrupt had not come,
-/// and no event tells why, can be charged to nobody, whoever was at it: it is not judged.
-fn hit(
-    known: &InjectedCause,
-    made: &[MonotonicInterval],
+/// Judges one hit: the error in nanoseconds, or why the cause was not found. Time before the timer interrupt, for an unknown reason, can be
+/// attributed to no cause and is not judged.
+fn judge_hit(
+    cause: &InjectedCause,
+    active: &[MonotonicInterval],
     explained: Option<&WakeupBreakdown>,
 ) -> Result<u64, MissReason> {
     let explained = explained.ok_or(MissReason::NotSeen)?;
-    if known.kind == CauseKind::Hypervisor {
-        return stood_still(made, explained);
+    if cause.kind == CauseKind::Hypervisor {
+        return judge_standstill(active, explained);
     }
-    let judged = length(made).minus(not_come_during(made, explained));
+    let judged = length(active).minus(missing_interrupt(active, explained));
     if judged < HIT {
         return Err(MissReason::InterruptLate);
     }
     let half = Span::from_nanos(judged.as_nanos().div_ceil(2));
-    let charged = total(explained, |segment| is_right(known, segment));
-    if charged >= half {
-        return Ok(charged.as_nanos().abs_diff(judged.as_nanos()));
+    let attributed = total(explained, |segment| is_cause(cause, segment));
+    if attributed >= half {
+        return Ok(attributed.as_nanos().abs_diff(judged.as_nanos()));
     }
-    let to_others = total(explained, |segment| {
-        segment.cause.kind.is_named() && segment.cause.kind != CauseKind::Kernel && !is_right(known, segment)
+    let to_other_causes = total(explained, |segment| {
+        segment.cause.kind.is_named() && segment.cause.kind != CauseKind::Kernel && !is_cause(cause, segment)
     });
-    Err(if to_others >= half { MissReason::BlamedWrongly } else { MissReason::Undetermined })
+    Err(if to_other_causes >= half { MissReason::BlamedWrongly } else { MissReason::Undetermined })
 }
 
-/// A machine that stood still took the time of everybody alike: 95 % of it has to be charged to what is below the kernel or to
-/// nobody, and no more than 5 % to anybody who was under way.
-fn stood_still(made: &[MonotonicInterval], explained: &WakeupBreakdown) -> Result<u64, MissReason> {
-    let stood = length(made);
+/// A stopped machine takes time from everything alike: at least 95 % of it has to be attributed to the hypervisor, the machine or be
+/// undetermined, and at most 5 % to threads and interrupts.
+fn judge_standstill(active: &[MonotonicInterval], explained: &WakeupBreakdown) -> Result<u64, MissReason> {
+    let stood = length(active);
     let has = |part: Span, percent: u64| part.as_nanos() * 100 >= stood.as_nanos() * percent;
-    let below = charged_during(made, explained, |segment| {
+    let below = attributed_during(active, explained, |segment| {
         matches!(segment.cause.kind, CauseKind::Hypervisor | CauseKind::Machine | CauseKind::Undetermined)
     });
-    let named = charged_during(made, explained, |segment| {
+    let named = attributed_during(active, explained, |segment| {
         matches!(segment.cause.kind, CauseKind::Thread | CauseKind::Interrupt | CauseKind::Softirq)
     });
     match () {
@@ -122,28 +121,33 @@ fn stood_still(made: &[MonotonicInterval], explained: &WakeupBreakdown) -> Resul
     }
 }
 
-/// How long the timer's interrupt had not come while a cause was at it, for reasons unknown.
-fn not_come_during(made: &[MonotonicInterval], explained: &WakeupBreakdown) -> Span {
-    charged_during(made, explained, |segment| {
+/// How long the timer interrupt was missing while a cause was active, for an unknown reason.
+fn missing_interrupt(active: &[MonotonicInterval], explained: &WakeupBreakdown) -> Span {
+    attributed_during(active, explained, |segment| {
         segment.cause.part == Part::InterruptDelivery && segment.cause.kind == CauseKind::Undetermined
     })
 }
 
-/// How much of these parts lies where a cause was at it.
-fn charged_during(
-    made: &[MonotonicInterval],
+/// How much of these parts lies within the stamps.
+fn attributed_during(
+    active: &[MonotonicInterval],
     explained: &WakeupBreakdown,
     parts: impl Fn(&Segment) -> bool,
 ) -> Span {
     let overlaps = explained.parts.iter().filter(|segment| parts(segment)).flat_map(|segment| {
         let lasted = Wakeup { expected: segment.from, ran: segment.from.plus(segment.ns) };
-        made.iter().map(move |stamp| stamp.within(lasted))
+        active.iter().map(move |stamp| stamp.within(lasted))
     });
     overlaps.fold(Span::ZERO, Span::plus)
 }
 
-/// Counts a hit that was not found, and keeps it while there are few.
-fn missed(score: &mut CheckScore, reason: MissReason, made: &[MonotonicInterval], one: &ExplainedWakeup) {
+/// Counts a hit that was not found, and keeps the first ones.
+fn count_miss(
+    score: &mut CheckScore,
+    reason: MissReason,
+    active: &[MonotonicInterval],
+    wakeup: &ExplainedWakeup,
+) {
     match reason {
         MissReason::NotSeen => score.not_seen += 1,
         MissReason::InterruptLate => score.interrupt_late += 1,
@@ -154,27 +158,32 @@ fn missed(score: &mut CheckScore, reason: MissReason, made: &[MonotonicInterval]
     if is_judged && score.misses.len() < MISSES_KEPT {
         score.misses.push(Miss {
             reason,
-            made_ns: length(made),
-            late_ns: Span::from_nanos(one.wakeup.latency().as_nanos().max(0).unsigned_abs()),
-            made: made.to_vec(),
-            parts: one.explained.iter().flat_map(|explained| explained.parts.clone()).collect(),
+            made_ns: length(active),
+            late_ns: Span::from_nanos(wakeup.wakeup.latency().as_nanos().max(0).unsigned_abs()),
+            made: active.to_vec(),
+            parts: wakeup.explained.iter().flat_map(|explained| explained.parts.clone()).collect(),
         });
     }
 }
 
-fn is_right(known: &InjectedCause, segment: &Segment) -> bool {
-    segment.cause.kind == known.kind
-        && (known.name.is_empty() || segment.cause.name == known.name)
-        && (known.pid.is_none() || segment.pid == known.pid)
+fn is_cause(cause: &InjectedCause, segment: &Segment) -> bool {
+    segment.cause.kind == cause.kind
+        && (cause.name.is_empty() || segment.cause.name == cause.name)
+        && (cause.pid.is_none() || segment.pid == cause.pid)
 }
 
-fn total(explained: &WakeupBreakdown, wanted: impl Fn(&Segment) -> bool) -> Span {
-    explained.parts.iter().filter(|segment| wanted(segment)).map(|one| one.ns).fold(Span::ZERO, Span::plus)
+fn total(explained: &WakeupBreakdown, selected: impl Fn(&Segment) -> bool) -> Span {
+    explained
+        .parts
+        .iter()
+        .filter(|segment| selected(segment))
+        .map(|segment| segment.ns)
+        .fold(Span::ZERO, Span::plus)
 }
 
-fn late(score: &mut CheckScore, one: &ExplainedWakeup) {
-    score.late_ns += one.wakeup.latency().as_nanos().max(0).unsigned_abs();
-    if let Some(explained) = &one.explained {
+fn add_late(score: &mut CheckScore, wakeup: &ExplainedWakeup) {
+    score.late_ns += wakeup.wakeup.latency().as_nanos().max(0).unsigned_abs();
+    if let Some(explained) = &wakeup.explained {
         score.named_ns += total(explained, |segment| segment.cause.kind.is_named()).as_nanos();
     }
 }
@@ -197,14 +206,14 @@ mod tests {
         Segment::new(cause, (pid > 0).then_some(pid), at(0), Span::from_micros(micros))
     }
 
-    /// A wake-up asked for at `number` ms that was 400 µs late.
+    /// A wake-up expected at `number` ms that was 400 µs late.
     fn judged(number: i64, parts: Option<Vec<Segment>>) -> ExplainedWakeup {
         let wakeup = Wakeup { expected: at(number * 1_000), ran: at(number * 1_000 + 400) };
         let (at, latency, cpu) = (wakeup.ran, Latency::from_nanos(400_000), Some(0));
         ExplainedWakeup { wakeup, explained: parts.map(|parts| WakeupBreakdown { at, latency, cpu, parts }) }
     }
 
-    /// A hog that takes the CPU from 50 µs before each of `count` wake-ups, for 350 µs of their 400 µs.
+    /// A CPU hog from 50 µs before each of `count` wake-ups, for 350 of their 400 µs.
     fn hog(count: i64) -> InjectedCause {
         let stamp = |number: i64| MonotonicInterval {
             from: at(number * 1_000 - 50),
@@ -249,16 +258,16 @@ mod tests {
         check(|_| Some(of(CauseKind::Thread, "another", 99)), 0, 100, Detection::Missed);
         check(|_| Some(of(CauseKind::Thread, "hog", 99)), 0, 100, Detection::Missed);
         check(|_| Some(of(CauseKind::Softirq, "hog", HOG)), 0, 100, Detection::Missed);
-        // Nobody is blamed, but nothing is found either.
+        // No wrong cause, but nothing is found either.
         let score = check(|_| Some(of(CauseKind::Undetermined, "", 0)), 0, 0, Detection::Missed);
         assert!((score.share_named() - 0.13).abs() < 1e-9);
     }
 
     #[test]
     fn nineteen_of_twenty_are_enough_and_fewer_are_not() {
-        let but = |few: i64| move |number: i64| (number >= few).then(right);
-        assert_eq!(check(but(5), 95, 0, Detection::Found).not_seen, 5);
-        check(but(6), 94, 0, Detection::Missed);
+        let without = |few: i64| move |number: i64| (number >= few).then(right);
+        assert_eq!(check(without(5), 95, 0, Detection::Found).not_seen, 5);
+        check(without(6), 94, 0, Detection::Missed);
     }
 
     // 0         100       200       300       400
@@ -267,7 +276,7 @@ mod tests {
     // |-- no interrupt yet --|                    220 of it: 130 are judged
     #[test]
     fn time_without_the_interrupt_is_judged_by_nobody_and_the_rest_is() {
-        let late = |kind, micros: u64, number: i64| {
+        let parts_of = |kind, micros: u64, number: i64| {
             let expected = at(number * 1_000);
             let mut parts = right();
             parts[0].ns = Span::from_micros(348 - micros);
@@ -275,19 +284,19 @@ mod tests {
             parts.insert(0, Segment::new(cause, None, expected, Span::from_micros(micros)));
             Some(parts)
         };
-        let score = check(|number| late(CauseKind::Undetermined, 220, number), 100, 0, Detection::Found);
+        let score = check(|number| parts_of(CauseKind::Undetermined, 220, number), 100, 0, Detection::Found);
         assert_eq!(score.error_p50_ns, Some(2_000));
         let some =
-            |number| if number < 50 { late(CauseKind::Undetermined, 325, number) } else { Some(right()) };
+            |number| if number < 50 { parts_of(CauseKind::Undetermined, 325, number) } else { Some(right()) };
         let score = check(some, 50, 0, Detection::Found);
         assert_eq!((score.interrupt_late, score.judged(), score.misses.len()), (50, 50, 0));
         let most =
-            |number| if number < 90 { late(CauseKind::Undetermined, 325, number) } else { Some(right()) };
+            |number| if number < 90 { parts_of(CauseKind::Undetermined, 325, number) } else { Some(right()) };
         check(most, 10, 0, Detection::TooFew);
-        // What a tracer knows better is its to be judged by.
-        let known =
-            |number| if number < 50 { late(CauseKind::Interrupt, 220, number) } else { Some(right()) };
-        check(known, 50, 50, Detection::Missed);
+        // A cause that the tracer does name is judged.
+        let interrupt_known =
+            |number| if number < 50 { parts_of(CauseKind::Interrupt, 220, number) } else { Some(right()) };
+        check(interrupt_known, 50, 50, Detection::Missed);
     }
 
     // 0         100       200       300       400
@@ -343,9 +352,14 @@ mod tests {
         //                        1100 |---------| to 2100: only its call had begun
         for (from, until, hits) in [(950, 1_350, 1), (1_100, 2_100, 0), (1_100, 1_700, 1)] {
             let stamps = vec![MonotonicInterval { from: at(from), until: at(until) }];
-            let made = InjectedCause { kind: CauseKind::Softirq, name: "NET_RX".into(), pid: None, stamps };
-            assert_eq!(score(std::slice::from_ref(&made), &[judged(1, Some(right()))]).hits, hits, "{from}");
-            let thread = InjectedCause { kind: CauseKind::Thread, ..made };
+            let injected =
+                InjectedCause { kind: CauseKind::Softirq, name: "NET_RX".into(), pid: None, stamps };
+            assert_eq!(
+                score(std::slice::from_ref(&injected), &[judged(1, Some(right()))]).hits,
+                hits,
+                "{from}"
+            );
+            let thread = InjectedCause { kind: CauseKind::Thread, ..injected };
             assert_eq!(score(&[thread], &[judged(1, Some(right()))]).hits, 1, "a thread gives way");
         }
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The kernel's types, with the fields used here only. CO-RE finds each field in the kernel that runs, whatever the structure
- * around it is called: `hrtimer.node` is a `timerqueue_node` up to Linux 7.0, and a `timerqueue_linked_node` since.
+/* The kernel's types, with only the fields used here. CO-RE finds each field in the running kernel, whatever the structure around
+ * it is called: `hrtimer.node` is a `timerqueue_node` up to Linux 7.0, and a `timerqueue_linked_node` since.
  *
- * A number that has not always been as wide, or whose sign tells nothing, is unsigned here: the loader then reads as many
- * bytes as the kernel has; of a signed one, it refuses the whole object. A field that some kernels lack is asked after with
- * `bpf_core_field_exists` wherever it is read; `testdata/kernels/` shows what each of them has. */
+ * A number whose width has changed, or whose sign does not matter, is unsigned here: the loader then reads as many bytes as the
+ * kernel has; with a signed one, it refuses the whole object. A field that some kernels lack is checked with
+ * `bpf_core_field_exists` wherever it is read; `testdata/kernels/` has the types of each kernel. */
 #pragma once
 
 #define KERNEL __attribute__((preserve_access_index))
@@ -35,7 +35,7 @@ struct rt_rq {
 struct rq {
 	struct rt_rq rt;
 	__u64 clock;
-	__u64 prev_steal_time_rq; /* what the hypervisor has taken from the CPU, as of the last look at its clock */
+	__u64 prev_steal_time_rq; /* steal time of the CPU, at the last update of its clock */
 } KERNEL;
 
 struct cfs_rq {
@@ -48,12 +48,12 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 } KERNEL;
 
-/* Without groups of real-time threads it has no `rt_rq`. */
+/* Without real-time group scheduling it has no `rt_rq`. */
 struct sched_rt_entity {
 	struct rt_rq *rt_rq;
 } KERNEL;
 
-/* The scheduler's own account of a thread, on the clock of its queue. */
+/* The scheduler's own statistics of a thread, on the clock of its run queue. */
 struct sched_info {
 	unsigned long pcount;
 	unsigned long long run_delay, last_arrival, last_queued;
@@ -74,12 +74,12 @@ struct task_struct {
 	char comm[16];
 } KERNEL;
 
-/* From 6.18 on each thread of a group without quota is set aside by itself. */
+/* From 6.18 on each thread of a throttled group is dequeued by itself. */
 struct task_struct___throttled {
 	_Bool throttled;
 } KERNEL;
 
-/* What a thread was at in its program when it entered the kernel. */
+/* Registers of a thread when it entered the kernel. */
 struct pt_regs {
 	unsigned long di, orig_ax;
 } KERNEL;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Counts how late every thread of the machine runs, and tells of those that are too late: since it was ready to, or since its timer
- * was to wake it.
+/* Counts how late every thread of the machine runs, and reports those that are too late: since they were ready, or since their
+ * timer was due.
  *
- * One program is on the way of every switch. How long the thread that gets the CPU has waited is in the scheduler's own
- * account; who had the CPU meanwhile is in a ring of each CPU, which user space reads when a wait was too long. Nothing is
- * looked up, walked or sent for the others. */
+ * One program runs at every switch. The wait of the thread that gets the CPU is in the scheduler's own statistics; the occupants of
+ * the CPU are in a ring per CPU, which user space reads when a wait was too long. Nothing is looked up, walked or sent for other
+ * waits. */
 #include "program.h"
 #include "throttled.h"
 #include "late.h"
@@ -17,7 +17,7 @@
 #define SLEEPERS 4096 /* that may be woken by a timer and not have run yet; of two that share a place the later one is known */
 #define UNPARTED 5000000 /* unless nothing else has parted that for so long: a CPU without interrupts is one that stood still */
 
-/* User space says before loading how many chunks each CPU's ring has, a power of two, and at any time which waits are late. */
+/* Set by user space: before loading, the number of chunks of each ring, a power of two; at any time, the thresholds. */
 const volatile u32 chunks = 1;
 struct {
 	u64 above;
@@ -26,7 +26,7 @@ struct {
 	u64 away; /* for longer than this no event loop is to be away from its events */
 } control SEC(".data.control") = { ~0ull, 0, 0, ~0ull };
 
-/* What user space reads besides. */
+/* Counters that user space reads. */
 struct {
 	u64 lost; /* late waits that found no room */
 	u64 unseen; /* switches that no event told of */
@@ -63,11 +63,11 @@ struct {
 	__type(value, struct chunk);
 } ring SEC(".maps");
 
-/* Of one that was there before, the account is known from its first switch on; what waits while it is taken apart is none of
- * its program's. */
+/* A thread that existed before is followed from its first switch on; what it waits for during its exit does not belong to the
+ * program. */
 enum stage { NEW, KNOWN, OVER };
 
-/* An event loop, or what may be one: a thread that waits for events in this file, again and again. */
+/* A possible event loop: a thread that repeatedly waits for events in this file. */
 struct loop {
 	u64 from; /* when it last returned with some; 0: it waits */
 	u64 running, ready; /* how long it had had a CPU then, and waited for one, in all its life */
@@ -95,7 +95,7 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-/* The timers that woke threads which have not run since, by thread. */
+/* By thread: the timer that woke it, while it has not run since. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SLEEPERS);
@@ -119,7 +119,7 @@ struct {
 	__type(value, struct counts);
 } nothing SEC(".maps");
 
-/* Files in which threads wait for events: threads that have one in common serve the same ones. */
+/* Files in which threads wait for events: threads with a common file serve the same events. */
 struct file {
 	u32 tgid, number;
 };
@@ -144,7 +144,7 @@ struct {
 	__type(away, struct away);
 } late_ones SEC(".maps");
 
-/* Whom a timer wakes that is not a thread's own: fs/timerfd.c, fs/select.c, fs/eventpoll.c. */
+/* Structures that lead from a timerfd to the threads that wait for it: fs/timerfd.c, fs/select.c, fs/eventpoll.c. */
 struct hrtimer_sleeper {
 	struct task_struct *task;
 } KERNEL;
@@ -241,13 +241,13 @@ static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, str
 	c->head = head + 1;
 }
 
-/* How long it has had a CPU, in all its life, by an account that goes on at ticks only. */
+/* Its total CPU time, which is updated at ticks only. */
 static __always_inline u64 account_of(struct task_struct *p)
 {
 	return bpf_core_field_exists(p->se.sum_exec_runtime) ? p->se.sum_exec_runtime : 0;
 }
 
-/* How often it has lost its CPU while it could have gone on. */
+/* How often it was preempted. */
 static __always_inline u64 losses_of(struct task_struct *p)
 {
 	return bpf_core_field_exists(p->nivcsw) ? p->nivcsw : 0;
@@ -302,7 +302,7 @@ static __always_inline void count(struct thread *t, u64 ns)
 		t->longest[set] = ns;
 }
 
-/* The last of who had this CPU, up to what was over by `from`. */
+/* The last occupants of this CPU, back to those that ended by `from`. */
 static __always_inline u32 copy_turns(struct event *to, u64 from)
 {
 	struct cpu *c = here();
@@ -388,7 +388,7 @@ static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u
 	return 0;
 }
 
-/* The timer that woke it; none if something else did. It may have been set to a time that had passed. */
+/* The timer that woke it, if one did. It may have been armed for a time that had passed. */
 static __always_inline struct timer *woken_by(struct task_struct *p, struct thread *t)
 {
 	struct timer *timer = timer_of(p->pid);
@@ -399,7 +399,7 @@ static __always_inline struct timer *woken_by(struct task_struct *p, struct thre
 	return timer;
 }
 
-/* A thread has got a CPU: what it waited since the last time that it did, or how late it is by its timer, if one woke it. */
+/* A thread has got a CPU: its wait since it last had one, or its lateness by the timer that woke it. */
 static __always_inline void ran(struct task_struct *p, struct thread *t, u64 ended, u64 account, u64 at_last)
 {
 	u64 waited = account - t->waited, losses = losses_of(p);
@@ -422,9 +422,9 @@ static __always_inline void ran(struct task_struct *p, struct thread *t, u64 end
 		timer->thread = 0;
 }
 
-/* A thread leaves a CPU to which no event told that it came, as on some virtual machines. When it did is in the scheduler's
- * account, on the clock of its queue: its wait ended then, and is not a part of its next one. If it could go on, it loses the CPU
- * now. */
+/* A thread leaves a CPU without an event of its switch to it, as on some virtual machines. The time of that switch is in the
+ * scheduler's statistics, on the clock of the run queue: its wait ended then, and is no part of the next one. If it is ready, it
+ * loses the CPU now. */
 static __always_inline void came_untold(struct cpu *c, struct task_struct *p, u64 now, u32 ready)
 {
 	u64 arrival = p->sched_info.last_arrival, clock = p->se.cfs_rq->rq->clock;
@@ -467,7 +467,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* How long the current thread has had a CPU, in all its life. */
+/* Total CPU time of the current thread. */
 static __always_inline u64 running(struct cpu *c, struct task_struct *p, u64 now)
 {
 	return c->current == p->pid ? c->ran_before + (now - c->ran_from) : account_of(p);
@@ -491,8 +491,8 @@ static __noinline int tell_away(struct task_struct *p, struct thread *t, u64 now
 	return 0;
 }
 
-/* It comes back to its events. That others have served them meanwhile is no lateness, nor is what somebody does who waits for
- * events now and then, or elsewhere: such a thread only asks here. */
+/* It returns to its events. It is not late if other threads have served them meanwhile, or if it waits for events only now and
+ * then, or elsewhere: such a thread only polls here. */
 SEC("fentry/do_epoll_wait")
 int BPF_PROG(loop_waits, int number, void *events, int most, struct timespec64 *limit)
 {
@@ -549,9 +549,9 @@ int BPF_PROG(loop_returns, int number, void *events, int most, struct timespec64
 	return 0;
 }
 
-/* Another CPU takes a thread: it goes on waiting there. One that sleeps, and is only moved as the fair scheduler has kept it queued
- * for its debt (6.12 and later, `sched_delayed`), is queued by its account from then on, for as long as it sleeps: nothing is
- * known of its next wait (kernel/sched/core.c, enqueue_task; kernel/sched/fair.c, can_migrate_task). */
+/* Another CPU pulls a thread: it continues to wait there. A sleeping thread that is only moved because the fair scheduler has kept
+ * it queued for its lag (6.12 and later, `sched_delayed`) counts as queued in its statistics for as long as it sleeps: its next
+ * wait is not known (kernel/sched/core.c, enqueue_task; kernel/sched/fair.c, can_migrate_task). */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrates, struct task_struct *p, int to)
 {
@@ -564,8 +564,8 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 	return 0;
 }
 
-/* What the kernel calls for the timers of sleeps and time-outs, and for those of `timerfd_create(2)`: where its functions are is seen
- * when user space sets such timers for that. */
+/* Functions that the kernel calls for the timers of sleeps and time-outs, and for those of `timerfd_create(2)`: their addresses are
+ * recorded when user space arms such timers for that purpose. */
 enum called { SLEEP = 1, TIMERFD };
 struct {
 	u32 who, what; /* that thread sets such a one next */
@@ -577,12 +577,12 @@ static __always_inline u64 called_by(struct hrtimer *timer)
 	return bpf_core_field_exists(timer->function) ? (u64)timer->function : 0;
 }
 
-/* Its time may have passed before it was set: whoever sets it so is late by its own doing. */
+/* Its time may have passed before it was armed: that is the lateness of the thread that armed it. */
 SEC("tp_btf/hrtimer_start")
 int BPF_PROG(timer_set, struct hrtimer *timer)
 {
 	struct cpu *c = here();
-	/* A timer that an interrupt sets anew is none of the thread's that it came upon. */
+	/* A timer that an interrupt rearms does not belong to the interrupted thread. */
 	if (!c || c->hard || c->soft || timer->base->offset)
 		return 0;
 	if (functions.what && functions.who == (u32)bpf_get_current_pid_tgid()) {
@@ -601,7 +601,7 @@ int BPF_PROG(timer_set, struct hrtimer *timer)
 	return 0;
 }
 
-/* It sleeps: it has no CPU, and nobody has begun to wake it. What else may be at that address has no leader that is like one. */
+/* It sleeps: it has no CPU, and its wake-up has not begun. Anything else at that address has no plausible group leader. */
 static __noinline u32 sleeps(struct task_struct *p)
 {
 	u32 leader = BPF_CORE_READ(p, tgid), state = BPF_CORE_READ(p, __state);
@@ -645,7 +645,7 @@ static __always_inline struct wait_queue_entry *first_of(struct wait_queue_head 
 	return (void *)BPF_CORE_READ(queue, head.next) - bpf_core_field_offset(struct wait_queue_entry, entry);
 }
 
-/* Who waits for such a timer first: in `read(2)`, in `poll(2)` or `select(2)`, or for the events that it is one of. */
+/* The first thread that waits for such a timer: in `read(2)`, in `poll(2)` or `select(2)`, or in epoll. */
 static __always_inline void is_to_wake_reader(struct cpu *c, struct timerfd_ctx *timer, u64 expires)
 {
 	struct wait_queue_entry *entry = first_of((void *)timer + bpf_core_field_offset(struct timerfd_ctx, wqh));
@@ -684,7 +684,7 @@ int BPF_PROG(timer_served, struct hrtimer *timer)
 	return 0;
 }
 
-/* Who sleeps on was not woken: its events may be others, or the signal another thread's of its process. */
+/* A thread that still sleeps was not woken: it may wait for other events, or the signal was for another thread of its process. */
 SEC("tp_btf/hrtimer_expire_exit")
 int timer_done(void *ctx)
 {
@@ -701,13 +701,13 @@ int timer_done(void *ctx)
 	return 0;
 }
 
-/* It has just been woken: its queue's clock has not gone on since. */
+/* It has just been woken: the clock of its run queue has not advanced since. */
 static __always_inline int has_been_woken(struct task_struct *p)
 {
 	return p->__state == WAKING || (!p->__state && !p->on_cpu && p->sched_info.last_queued == p->se.cfs_rq->rq->clock);
 }
 
-/* A signal wakes before this tells of it. */
+/* A signal wakes its thread before this event. */
 SEC("tp_btf/signal_generate")
 int BPF_PROG(signalled, int number, void *info, struct task_struct *p)
 {
@@ -728,7 +728,7 @@ static __always_inline void begins(u32 kind, u32 id)
 	c->first_served = 0;
 }
 
-/* Who had the CPU before, up to the interrupt; then the interrupt. */
+/* The previous occupant of the CPU, up to the interrupt; then the interrupt. */
 static __always_inline void is_over(void)
 {
 	struct cpu *c = here();
@@ -824,7 +824,7 @@ int BPF_PROG(is_born, struct task_struct *task)
 	return 0;
 }
 
-/* The longest of those that one reading tells of. */
+/* The longest wait of one reading. */
 static __always_inline void add_longest(struct counts *c, u64 longest, u32 reading)
 {
 	u32 place = reading & 1;
@@ -836,7 +836,7 @@ static __always_inline void add_longest(struct counts *c, u64 longest, u32 readi
 		c->longest[place] = longest;
 }
 
-/* What was counted of a thread, in one set of counts, becomes its group's, which that reading tells of. Nobody counts into it
+/* Adds one set of a thread's counts to its group, for the reading of that set. No program counts into it
  * meanwhile. */
 static __noinline int add_to_group(struct task_struct *p, struct thread *t, u32 set, u32 reading)
 {
@@ -887,7 +887,7 @@ int BPF_PROG(ends, struct task_struct *task)
 	return 0;
 }
 
-/* Adds up what all threads have waited, after user space has changed the set; and takes in those that were there before. */
+/* Sums up the waits of all threads, after user space has changed the set; and starts to follow threads that existed before. */
 SEC("iter/task")
 int each(struct bpf_iter__task *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What every program begins with: the interface of the kernel's programs, and what its verifier wants to be told. */
+/* Included by every program: the BPF interface of the kernel, and hints for its verifier. */
 #pragma once
 
 #include <linux/types.h>
@@ -13,10 +13,10 @@ typedef __u64 u64;
 typedef __u32 u32;
 typedef __s64 s64;
 
-/* For functions with many paths through them: the verifier looks at a global one once, by itself, and at a static one again
- * wherever a path comes to it. Loading takes a fifth of the time. */
+/* For functions with many paths: the verifier checks a global function once, by itself, and a static one again on every path
+ * that calls it. Loading takes a fifth of the time. */
 #define VERIFIED_ONCE __noinline
 
-/* Linux 6.1's verifier knows a bound only of the very register that was compared: `OPAQUE` keeps the compiler from using
- * another. */
+/* The verifier of Linux 6.1 knows a bound only for the register that was compared: `OPAQUE` keeps the compiler from using
+ * another one. */
 #define OPAQUE(n) asm volatile("" : "+r"(n))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Whether a thread's control group has used up its time. */
+/* Whether a thread's cgroup is throttled. */
 #pragma once
 
 #include "program.h"
 
 #define REAL_TIME 100 /* kernel priorities below are real-time */
 
-/* Whether `p` waits for its group to have time again. Where threads are set aside by themselves, one whose group has none
- * left still runs in the kernel, until it is about to leave it. */
+/* Whether `p` waits for the quota of its group. Where threads are dequeued by themselves, a thread of a throttled group still runs
+ * in the kernel, until it is about to leave it. */
 static __always_inline u32 throttled(struct task_struct *p)
 {
 	struct task_struct___throttled *alone = (void *)p;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Adds up what every thread of the machine waits for.
+/* Sums up what every thread of the machine waits for.
  *
- * One program is on the way of every switch, and it reads no clock: the scheduler keeps an account of its own, of when a
- * thread got its CPU and how long it was ready before. What a sleep came to is added up when the thread leaves its CPU
- * again. Each wait is counted; the stack that says what for takes as long as twenty switches, so that it is looked at
- * where a thread waits in a system call that it was not seen in for a while, and as often as a CPU's budget allows. */
+ * One program runs at every switch, and it reads no clock: the scheduler has its own statistics of when a thread got its CPU and
+ * how long it was ready before. A sleep is added when the thread leaves its CPU again. Each wait is counted; its stack shows what
+ * for, but takes as long as twenty switches, so that it is sampled where a thread waits in a system call in which it was not seen
+ * for a while, and as often as the budget of a CPU allows. */
 #include "program.h"
 #include "throttled.h"
 #include "waits.h"
@@ -14,17 +14,17 @@
 #define CALLS 4 /* a power of two */
 #define KERNEL_THREAD 0x00200000
 #define WAKING 0x200 /* TASK_WAKING of include/linux/sched.h: it is moved as it is woken */
-/* A stack is believed for this long of whoever waits in the same call. */
+/* A stack is assumed for this long for threads that wait in the same call. */
 #define FRESH 100000000ULL
-/* A look takes 2.5 us: one in this many of a CPU, after a number that is free. */
+/* A sample takes 2.5 us: one in this many waits of a CPU, after a number that is free. */
 #define BUDGET 100000ULL
 #define FREE (64 * BUDGET)
-/* Behind whom a wait was is asked from this length on. */
+/* Rivals are recorded for waits from this length on. */
 #define WORTH 20000
 /* Of what is longer ago than all turns, whose turn it was each time that so much had passed. */
 #define SAMPLE 500000ULL
 
-/* What user space reads besides the records. */
+/* Counters that user space reads besides the records. */
 struct {
 	u64 looks;
 	u64 unseen; /* turns of a thread that no event told of */
@@ -62,7 +62,7 @@ struct {
 	__type(value, struct stack);
 } stacks SEC(".maps");
 
-/* Where the reader's own looks go. */
+/* For the reader's own samples. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -70,7 +70,7 @@ struct {
 	__type(value, struct stack);
 } scratch SEC(".maps");
 
-/* The system call that a thread waited in, and where. */
+/* The system call in which a thread waited, and its stack. */
 struct call {
 	u64 stack, at;
 	u64 id;
@@ -118,7 +118,7 @@ static __always_inline void add(struct wait *w, u64 ns)
 		w->max = ns;
 }
 
-/* A place is free for another key when nothing came to it since user space last read it. */
+/* A slot can be reused if it got nothing since user space last read it. */
 static __always_inline int is_free(struct thread *t, u64 used)
 {
 	return !used || used < t->read;
@@ -161,7 +161,7 @@ static __always_inline struct turn *turn(struct walk *w, u64 back)
 	return w->by_samples ? &w->c->sample[(w->head - back) & (SAMPLES - 1)] : &w->c->turn[(w->head - back) & (TURNS - 1)];
 }
 
-/* One turn further back: what it had of the time. */
+/* One switch further back: its share of the time. */
 static long step(u32 i, struct walk *w)
 {
 	struct turn *one = turn(w, 1 + i), *before = turn(w, 2 + i);
@@ -175,7 +175,7 @@ static long step(u32 i, struct walk *w)
 	return w->until <= w->from;
 }
 
-/* Who had the CPU from `from` until `until`, when the thread got it: backwards from the most recent turn. */
+/* Occupants of the CPU from `from` until `until`, when the thread got it: backwards from the most recent switch. */
 static __always_inline void was_behind(struct cpu *c, struct thread *t, u64 from, u64 until)
 {
 	u64 head = c->head, samples = c->samples;
@@ -229,7 +229,7 @@ found:
 	return 0;
 }
 
-/* What its last time without a CPU came to. */
+/* Adds its last time without a CPU. */
 static __always_inline void settle(struct cpu *c, struct thread *t, struct task_struct *p)
 {
 	u64 turns = p->sched_info.pcount, delayed = p->sched_info.run_delay, came = p->sched_info.last_arrival;
@@ -239,7 +239,7 @@ static __always_inline void settle(struct cpu *c, struct thread *t, struct task_
 		u64 away = came > t->left ? came - t->left : 0, ready = delayed - t->delayed;
 		if (ready > away)
 			ready = away;
-		/* Its account counts the sleep since then, and nothing tells how much of it is a wait. */
+		/* Its statistics include the sleep since then: how much of it is a wait is not known. */
 		if (t->moved)
 			ready = 0;
 		if (ready)
@@ -257,7 +257,7 @@ static __always_inline void settle(struct cpu *c, struct thread *t, struct task_
 	t->delayed = delayed;
 }
 
-/* The call that it waits in: number and first argument, which often is the file. */
+/* The call in which it waits: number and first argument, which often is the file. */
 static __always_inline u64 call_of(struct task_struct *p, u32 state)
 {
 	u64 id = 0;
@@ -273,7 +273,7 @@ static __always_inline u64 call_of(struct task_struct *p, u32 state)
 	return (id ^ id >> 32) | 1;
 }
 
-/* What frames are known by: FNV-1a, of words. Returns 0 for none. */
+/* Key of a stack: FNV-1a of its words. Returns 0 for an empty one. */
 static __noinline u64 kept(struct stack *s, long size)
 {
 	u64 key = 0xcbf29ce484222325ULL;
@@ -290,7 +290,7 @@ static __noinline u64 kept(struct stack *s, long size)
 	return key;
 }
 
-/* Whether this CPU has time for another look. */
+/* Whether the budget of this CPU allows another sample. */
 static __always_inline int may_look(struct cpu *c, u64 now)
 {
 	u64 spent = c->spent + FREE < now ? now - FREE : c->spent;
@@ -300,7 +300,7 @@ static __always_inline int may_look(struct cpu *c, u64 now)
 	return 1;
 }
 
-/* What it begins to wait for. */
+/* Notes what it begins to wait for. */
 static __always_inline void begin(void *ctx, struct cpu *c, struct thread *t, u64 id, u64 now)
 {
 	struct call *call = &t->call[id & (CALLS - 1)];
@@ -346,8 +346,8 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* One that sleeps is only moved where the fair scheduler has kept it queued for its debt (6.12 and later, `sched_delayed`): it is
- * queued by its account from then on, for as long as it sleeps (kernel/sched/core.c, enqueue_task). */
+/* A sleeping thread is only moved if the fair scheduler has kept it queued for its lag (6.12 and later, `sched_delayed`): its
+ * statistics then count it as queued for as long as it sleeps (kernel/sched/core.c, enqueue_task). */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(moves, struct task_struct *p, int to)
 {
@@ -357,7 +357,7 @@ int BPF_PROG(moves, struct task_struct *p, int to)
 	return 0;
 }
 
-/* Nothing of it is known before; whoever watches it is told that by `since`, which is set last. */
+/* Its earlier waits are not known: `since`, which is set last, marks the start. */
 static __always_inline struct thread *first_seen(struct task_struct *p, u64 now, u32 blocked)
 {
 	struct thread *t = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -417,7 +417,7 @@ int BPF_PROG(ends, struct task_struct *task)
 	return 0;
 }
 
-/* What it waits for now, and since when. */
+/* Its current wait, and the start of that. */
 static __always_inline void pending(struct thread *t, struct task_struct *p, u64 now)
 {
 	struct waits *w = &t->waits;
@@ -425,7 +425,7 @@ static __always_inline void pending(struct thread *t, struct task_struct *p, u64
 	w->pending_ns = 0;
 	if (p->on_cpu || t->turns != p->sched_info.pcount)
 		return;
-	/* Since Linux 6.12 one that sleeps may stay in the queue for a while. */
+	/* Since Linux 6.12 a sleeping thread may stay queued for a while. */
 	if (!t->blocked || !p->__state) {
 		u64 since = p->sched_info.last_queued;
 		if (since && !t->moved) {
@@ -461,7 +461,7 @@ int each(struct bpf_iter__task *ctx)
 		return 0;
 	pending(t, p, now);
 	describe(&t->waits, p, now);
-	/* What does not fit is asked for again. */
+	/* The iterator is called again for what does not fit. */
 	if (bpf_seq_write(seq, &t->waits, size_of(&t->waits)))
 		return 0;
 	t->read = now;

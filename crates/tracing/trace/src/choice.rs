@@ -1,21 +1,21 @@
-//! Which tracer: the best that the machine allows, or the one that was asked for.
+//! The choice of a tracer: the best that the machine allows, or one by name.
 
 use std::fmt;
 use std::str::FromStr;
 
 use howlate_model::{Caveat, TracerRefusal};
 
-use crate::{Gap, Tier, Tracer};
+use crate::{MissingEvent, Tier, Tracer};
 
-/// What was asked for.
+/// The tracer that the user chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The best that can be had.
+    /// The best available one.
     #[default]
     Auto,
-    /// This one or none.
+    /// This one, or an error.
     Only(Tier),
-    /// None is wanted.
+    /// No tracer.
     None,
 }
 
@@ -47,31 +47,31 @@ impl FromStr for Choice {
     }
 }
 
-/// A tracer, if there is one, and why better ones are not.
+/// The tracer, if one is available, and why better ones are not.
 #[derive(Default)]
 pub struct Opened {
-    /// Ready, not started yet.
+    /// Not started yet.
     pub tracer: Option<Box<dyn Tracer>>,
-    /// Those that were tried and could not be had.
+    /// Better tracers that are not available.
     pub refused: Vec<(Tier, TracerRefusal)>,
 }
 
 impl Opened {
-    /// What is to be said of those that cannot be had, and of the one that can.
+    /// About tracers that are not available, and about events that this one lacks.
     pub fn caveats(&self) -> Vec<Caveat> {
         let refused = self.refused.iter().map(|(tier, reason)| Caveat::TracerRefused {
             tracer: tier.name().to_owned(),
             reason: reason.clone().into(),
         });
-        let of = |tracer: &'_ dyn Tracer| -> Vec<Caveat> {
-            let goes_without = |gap: &Gap| Caveat::TracerGoesWithout {
+        let missing_caveats = |tracer: &'_ dyn Tracer| -> Vec<Caveat> {
+            let goes_without = |missing: &MissingEvent| Caveat::TracerGoesWithout {
                 tracer: tracer.tier().name().to_owned(),
-                event: gap.event.to_owned(),
-                costs: gap.costs.into(),
+                event: missing.event.to_owned(),
+                costs: missing.costs.into(),
             };
-            tracer.gaps().iter().map(goes_without).collect()
+            tracer.missing_events().iter().map(goes_without).collect()
         };
-        refused.chain(self.tracer.as_deref().map(of).unwrap_or_default()).collect()
+        refused.chain(self.tracer.as_deref().map(missing_caveats).unwrap_or_default()).collect()
     }
 }
 
@@ -82,7 +82,7 @@ impl fmt::Debug for Opened {
     }
 }
 
-/// Opens a tracer that watches `processes`: by their ids as this process sees them, four at most.
+/// Opens a tracer of at most four `processes`, by their ids in this PID namespace.
 pub fn open(choice: Choice, processes: &[u32]) -> Opened {
     let tiers: &[Tier] = match &choice {
         Choice::Auto => &Tier::ALL,
@@ -91,7 +91,7 @@ pub fn open(choice: Choice, processes: &[u32]) -> Opened {
     };
     let mut opened = Opened::default();
     for tier in tiers {
-        match try_one(*tier, processes) {
+        match open_tier(*tier, processes) {
             Ok(tracer) => {
                 log::debug!("tracer {}: opened", tier.name());
                 opened.tracer = Some(tracer);
@@ -106,7 +106,7 @@ pub fn open(choice: Choice, processes: &[u32]) -> Opened {
     opened
 }
 
-fn try_one(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, TracerRefusal> {
+fn open_tier(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, TracerRefusal> {
     match tier {
         #[cfg(target_endian = "little")]
         Tier::Bpf => Ok(Box::new(crate::bpf::Bpf::open(processes, &[])?)),
@@ -120,10 +120,31 @@ fn try_one(tier: Tier, processes: &[u32]) -> Result<Box<dyn Tracer>, TracerRefus
     }
 }
 
-/// Removes what a killed howlate has left in the kernel.
-pub fn clear_up() {
+/// Why the chosen tracer is not available.
+#[derive(Debug, thiserror::Error)]
+#[error("the {tier} tracer is not available: {refusal}")]
+pub struct TracerMissing {
+    pub tier: Tier,
+    pub refusal: TracerRefusal,
+}
+
+/// As [`open`], but an error if a tracer was chosen by name and is not available.
+///
+/// # Errors
+///
+/// When the chosen tracer is not available. With [`Choice::Auto`], having none at all is no error.
+pub fn open_chosen(choice: Choice, processes: &[u32]) -> Result<Opened, TracerMissing> {
+    let opened = open(choice, processes);
+    match (choice, opened.refused.first()) {
+        (Choice::Only(tier), Some((_, refusal))) => Err(TracerMissing { tier, refusal: refusal.clone() }),
+        _ => Ok(opened),
+    }
+}
+
+/// Removes trace instances that a killed howlate left behind.
+pub fn remove_leftovers() {
     #[cfg(target_endian = "little")]
-    crate::tracefs::clear_up();
+    crate::tracefs::remove_leftovers();
 }
 
 #[cfg(test)]

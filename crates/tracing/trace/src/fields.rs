@@ -1,11 +1,11 @@
-//! What the programs in the kernel send, field by field.
+//! Reads the fields of records that BPF programs send.
 
 use howlate_model::{MonotonicTime, Span};
 
-/// Reads numbers and names one after the other; `None` past the end.
-pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+/// Reads numbers and names in sequence; `None` past the end.
+pub(crate) struct FieldReader<'a>(pub(crate) &'a [u8]);
 
-impl Fields<'_> {
+impl FieldReader<'_> {
     pub(crate) fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (first, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -28,8 +28,8 @@ impl Fields<'_> {
         self.u64().map(|nanos| MonotonicTime::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)))
     }
 
-    /// A time that was perhaps not seen.
-    pub(crate) fn time_if_seen(&mut self) -> Option<Option<MonotonicTime>> {
+    /// A time; 0 means that the event was not seen.
+    pub(crate) fn optional_time(&mut self) -> Option<Option<MonotonicTime>> {
         self.time().map(|time| (time.as_nanos() != 0).then_some(time))
     }
 

@@ -5,29 +5,28 @@ use std::collections::BTreeMap;
 use howlate_model::SOFTIRQS;
 use howlate_procfs::Root;
 
-/// The softirq that serves timers.
+/// Number of the softirq that serves timers.
 pub(crate) const HRTIMER: u32 = 8;
 
-/// The name of the interrupt of the timer that each CPU has to itself.
+/// Name of the CPU-local timer interrupt.
 pub(crate) const TICK: &str = "local_timer";
 
-/// A softirq's name.
-pub(crate) fn softirq(number: u32) -> String {
+pub(crate) fn softirq_name(number: u32) -> String {
     SOFTIRQS.get(number as usize).map_or_else(|| format!("softirq {number}"), |name| (*name).to_owned())
 }
 
-/// The names of interrupts, read when the first one is asked for.
+/// Names of interrupts, read at the first use.
 #[derive(Debug, Default)]
-pub(crate) struct Interrupts(Option<BTreeMap<u32, String>>);
+pub(crate) struct InterruptNames(Option<BTreeMap<u32, String>>);
 
-impl Interrupts {
-    /// Those of a `/proc/interrupts`.
+impl InterruptNames {
+    /// Numbers and names in `/proc/interrupts`, as in `27: 12 34 IO-APIC 27-edge virtio1`.
     #[cfg(test)]
     pub(crate) fn parse(text: &str) -> Self {
         Self(Some(parse(text)))
     }
 
-    /// An interrupt's name, as `/proc/interrupts` has it.
+    /// Name as in `/proc/interrupts`.
     pub(crate) fn name(&mut self, number: u32) -> String {
         let read = || parse(&Root::live().read("/proc/interrupts").unwrap_or_default());
         let names = self.0.get_or_insert_with(read);
@@ -41,9 +40,9 @@ fn parse(text: &str) -> BTreeMap<u32, String> {
     let line = |line: &str| {
         let (number, rest) = line.split_once(':')?;
         let number = number.trim().parse().ok()?;
-        let words: Vec<&str> = rest.split_whitespace().skip(cpus).collect();
-        // The controller, its own number of the line, then the names of those who share it.
-        let names = words.get(2..).filter(|names| !names.is_empty()).unwrap_or(&words);
+        let columns: Vec<&str> = rest.split_whitespace().skip(cpus).collect();
+        // The interrupt controller, its line number, then the names of the devices that share it.
+        let names = columns.get(2..).filter(|names| !names.is_empty()).unwrap_or(&columns);
         Some((number, names.join(" ")))
     };
     text.lines().skip(1).filter_map(line).filter(|(_, name)| !name.is_empty()).collect()
@@ -60,6 +59,6 @@ mod tests {
         assert_eq!(names[&0], "timer");
         assert_eq!(names[&24], "virtio0-input.0, virtio0-output.0");
         assert_eq!(names.len(), 2);
-        assert_eq!((softirq(3), softirq(77)), ("NET_RX".into(), "softirq 77".into()));
+        assert_eq!((softirq_name(3), softirq_name(77)), ("NET_RX".into(), "softirq 77".into()));
     }
 }

@@ -1,12 +1,11 @@
-//! Sees what the kernel does around wake-ups: what woke a thread, when, and who had the CPU meanwhile.
+//! Traces what the kernel does around wake-ups: what woke a thread, when, and what used the CPU meanwhile.
 //!
-//! Three tracers behind one interface, each with less privilege and less to tell than the one before; who uses them
-//! knows only [`Tracer`]. What cannot be had is a [`TracerRefusal`] that says what to type.
+//! Three tracers share the interface [`Tracer`]; each needs less privilege and sees less than the one before. A tracer that is not
+//! available is a [`TracerRefusal`], whose message says what to type.
 
 #[cfg(target_endian = "little")]
 mod bpf;
 mod choice;
-mod cpus;
 #[cfg(target_endian = "little")]
 mod fields;
 #[cfg(test)]
@@ -20,8 +19,8 @@ mod late;
 mod layout;
 #[cfg(target_endian = "little")]
 mod loading;
+mod machine;
 mod missing_events;
-mod namespace;
 mod occupant;
 mod preemption;
 mod quota;
@@ -31,40 +30,37 @@ mod switches;
 mod tier;
 #[cfg(target_endian = "little")]
 mod tracefs;
-mod unavailable;
 mod waits;
 
-pub use choice::{Choice, Opened, clear_up, open};
+pub use choice::{Choice, Opened, TracerMissing, open, open_chosen, remove_leftovers};
 #[cfg(target_endian = "little")]
-pub use late::{CpuHistory, LateReader, LateWaits, Remembered, TooLate, events_in};
-pub use missing_events::Gap;
+pub use late::{CpuHistory, LateReader, LateThresholds, LateWaits, TimelineHistory, ring_events};
+pub use missing_events::MissingEvent;
 pub use tier::Tier;
 #[cfg(target_endian = "little")]
 pub use tracefs::{CpuEventReader, CpuEventsRead};
-pub use unavailable::{TracerMissing, open_as_asked};
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
 use howlate_model::{Iteration, LifeEvent, Span, TracedSleep, TracerRefusal, WakeupHookFactory};
 
-/// What follows wake-ups of this process, and of others that are named.
+/// Follows the wake-ups of its processes, and of further threads.
 pub trait Tracer {
-    /// Which one this is.
     fn tier(&self) -> Tier;
 
-    /// What this kernel has no event for, and is not told therefore.
-    fn gaps(&self) -> &[Gap] {
+    /// Events that this kernel lacks, and what is not seen for lack of them.
+    fn missing_events(&self) -> &[MissingEvent] {
         &[]
     }
 
-    /// Begins to follow; nothing is in the way of a wake-up before.
+    /// Starts to follow. Before, the tracer has no overhead.
     ///
     /// # Errors
     ///
     /// When the kernel refuses what it allowed before.
     fn start(&mut self) -> Result<(), TracerRefusal>;
 
-    /// Watches from the next start on what the watched processes have started and will start as well, from its first moment
-    /// on; `false`: this one does not see who starts whom, and each thread is to be followed when it is found.
+    /// From the next start on, follows the children of the watched processes as well, existing and future ones. `false`: this tracer
+    /// does not see forks, and every thread has to be followed when it is found.
     ///
     /// # Errors
     ///
@@ -73,12 +69,12 @@ pub trait Tracer {
         Ok(false)
     }
 
-    /// Looks from the next start on when idle CPUs take the interrupts of others as well, where that can be seen: for threads
-    /// that are woken by threads on other CPUs.
-    fn with_calls(&mut self, _wanted: bool) {}
+    /// From the next start on, records when idle CPUs take inter-processor interrupts, where that is visible: for threads that are
+    /// woken by threads on other CPUs.
+    fn with_calls(&mut self, _is_wanted: bool) {}
 
-    /// Watches from the next start on the event loops of watched threads as well, and looks where a thread is in its program when
-    /// an iteration is longer than `above`; `false`: this one does not see them.
+    /// From the next start on, follows the event loops of watched threads as well, and samples the stack when an iteration is longer than
+    /// `above`. `false`: this tracer does not see them.
     ///
     /// # Errors
     ///
@@ -87,42 +83,42 @@ pub trait Tracer {
         Ok(false)
     }
 
-    /// Wake-ups so far that no event told of: a followed thread left its CPU that was asleep for all that was seen.
+    /// Wake-ups without an event: a followed thread left its CPU although it had last been seen asleep.
     fn missed(&self) -> u64 {
         0
     }
 
-    /// Hands on the iterations of event loops, as [`read`](Self::read) last found them, each thread's in their order.
+    /// Takes the iterations of event loops that the last [`read`](Self::read) found, in order per thread.
     fn iterations(&mut self) -> Vec<Iteration> {
         Vec::new()
     }
 
-    /// Hands on which watched threads have begun, got another name and ended, as [`read`](Self::read) last found it, in their
-    /// order; `None`: this one does not see it.
+    /// Takes the watched threads that started, were renamed or ended, as the last [`read`](Self::read) found them, in order. `None`: this
+    /// tracer does not see them.
     fn lives(&mut self) -> Option<Vec<LifeEvent>> {
         None
     }
 
-    /// Follows a thread from now on, until the next start, whichever process it is of; `slack` is its timer slack.
+    /// Follows a thread until the next start, also one of another process; `slack` is its timer slack.
     ///
     /// # Errors
     ///
     /// When the kernel refuses it for this thread.
     fn follow(&mut self, tid: u32, slack: Span) -> Result<(), TracerRefusal>;
 
-    /// What each followed thread is to do after its wake-ups, if anything.
+    /// What each followed thread has to do after its wake-ups.
     fn after_each(&self) -> Option<WakeupHookFactory> {
         None
     }
 
-    /// Hands on what was seen since the last call, each thread's sleeps in their order; returns how many were lost.
+    /// Passes the sleeps since the last call to `seen`, in order per thread; returns how many were lost.
     fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64;
 
-    /// The same of a part of it, where it may be too much to be held at once; returns as well whether there is more.
+    /// Reads a part of the sleeps, to bound memory; also returns whether there are more.
     fn read_some(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> (u64, bool) {
         (self.read(seen), false)
     }
 
-    /// Ends following; what was seen can still be read.
+    /// Stops following; what was recorded can still be read.
     fn stop(&mut self);
 }

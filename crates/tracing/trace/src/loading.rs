@@ -1,4 +1,4 @@
-//! Loads programs into the kernel, and tells why it would not have them.
+//! Loads BPF programs, and explains refusals.
 
 use std::io;
 
@@ -6,41 +6,41 @@ use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
 use howlate_model::TracerRefusal;
 
-use crate::missing_events::Without;
+use crate::missing_events::EventNeed;
 
-/// A program, the event it belongs to, and what can be done without.
+/// A BPF program, the event it is attached to, and whether it is required.
 #[derive(Clone, Copy)]
-pub(crate) struct Program {
+pub(crate) struct BpfProgram {
     pub(crate) name: &'static str,
     pub(crate) event: &'static str,
-    pub(crate) without: Without,
+    pub(crate) need: EventNeed,
 }
 
-/// An event that there is no doing without.
-pub(crate) const fn needed(name: &'static str, event: &'static str) -> Program {
-    Program { name, event, without: Without::Nothing }
+/// A program whose event is required.
+pub(crate) const fn required(name: &'static str, event: &'static str) -> BpfProgram {
+    BpfProgram { name, event, need: EventNeed::Required }
 }
 
-/// An event that there is a use for where it is.
-pub(crate) const fn helpful(name: &'static str, event: &'static str, without: Without) -> Program {
-    Program { name, event, without }
+/// A program whose event the kernel may lack.
+pub(crate) const fn optional(name: &'static str, event: &'static str, need: EventNeed) -> BpfProgram {
+    BpfProgram { name, event, need }
 }
 
-/// Loads one program; `false` where the kernel will not have it, such as for lack of its event, and it is not needed.
-pub(crate) fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool, TracerRefusal> {
-    let loaded = program(kernel, one.name)?.load(one.event, types);
+/// Loads a program. `false`: the kernel refuses it, for example for lack of its event, and it is not required.
+pub(crate) fn load(kernel: &mut Ebpf, program: &BpfProgram, types: &Btf) -> Result<bool, TracerRefusal> {
+    let loaded = tracepoint(kernel, program.name)?.load(program.event, types);
     match &loaded {
-        Ok(()) => log::debug!("program {}: loaded", one.name),
-        Err(error) => log::debug!("program {} for {}: {error}", one.name, one.event),
+        Ok(()) => log::debug!("program {}: loaded", program.name),
+        Err(error) => log::debug!("program {} for {}: {error}", program.name, program.event),
     }
     match loaded {
         Ok(()) => Ok(true),
-        Err(_) if one.without != Without::Nothing => Ok(false),
-        Err(error) => Err(not_loaded(one.event, &error)),
+        Err(_) if program.need != EventNeed::Required => Ok(false),
+        Err(error) => Err(not_loaded(program.event, &error)),
     }
 }
 
-/// Why the kernel will not have a program for this event or function.
+/// Why the kernel refuses a program of this event or function.
 pub(crate) fn not_loaded(event: &str, error: &ProgramError) -> TracerRefusal {
     let doing = format!("load its program for {event}");
     match error {
@@ -48,7 +48,7 @@ pub(crate) fn not_loaded(event: &str, error: &ProgramError) -> TracerRefusal {
             TracerRefusal::EventMissing { name: event.to_owned() }
         }
         ProgramError::LoadError { io_error, verifier_log }
-            if let Some(word) = last_word(&verifier_log.to_string()) =>
+            if let Some(word) = verifier_reason(&verifier_log.to_string()) =>
         {
             TracerRefusal::Kernel { doing, reason: format!("{io_error}: {word}") }
         }
@@ -57,7 +57,7 @@ pub(crate) fn not_loaded(event: &str, error: &ProgramError) -> TracerRefusal {
 }
 
 /// A program of the object.
-pub(crate) fn program<'a>(
+pub(crate) fn tracepoint<'a>(
     kernel: &'a mut Ebpf,
     name: &'static str,
 ) -> Result<&'a mut BtfTracePoint, TracerRefusal> {
@@ -65,14 +65,15 @@ pub(crate) fn program<'a>(
     program.try_into().map_err(|_| damaged(name))
 }
 
-/// Why the kernel's verifier refused: the last line of what it says, its own statistics left out.
-fn last_word(log: &str) -> Option<&str> {
+/// The last line of the verifier's log that is not one of its statistics.
+fn verifier_reason(log: &str) -> Option<&str> {
     let statistics = ["processed ", "verification time ", "stack depth ", "peak_states "];
-    let is_reason = |line: &&str| !line.is_empty() && !statistics.iter().any(|words| line.starts_with(words));
+    let is_reason =
+        |line: &&str| !line.is_empty() && !statistics.iter().any(|prefix| line.starts_with(prefix));
     log.lines().map(str::trim).rfind(is_reason)
 }
 
-/// The object is part of this program, so that this says that the program is damaged.
+/// The object is embedded in howlate: a missing part means that howlate's binary is damaged.
 pub(crate) fn damaged(part: &str) -> TracerRefusal {
     TracerRefusal::Kernel {
         doing: "load its programs".to_owned(),
@@ -80,7 +81,7 @@ pub(crate) fn damaged(part: &str) -> TracerRefusal {
     }
 }
 
-/// The kernel's own reason is at the end of the chain of errors.
+/// An error whose innermost source has the kernel's reason.
 pub(crate) fn refusal(doing: &str, error: &(dyn std::error::Error + 'static)) -> TracerRefusal {
     let mut innermost = error;
     let mut permitted = true;
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn what_the_verifier_says_last_is_the_reason() {
         let log = "0: R1=ctx\nR3 unbounded memory access\nverification time 5930 usec\nstack depth 32+48\nprocessed 147 insns\n\n";
-        assert_eq!(last_word(log), Some("R3 unbounded memory access"));
-        assert_eq!(last_word("processed 0 insns\n"), None);
+        assert_eq!(verifier_reason(log), Some("R3 unbounded memory access"));
+        assert_eq!(verifier_reason("processed 0 insns\n"), None);
     }
 }

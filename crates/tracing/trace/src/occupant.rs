@@ -1,19 +1,19 @@
-//! Who had a CPU, as the programs in the kernel number it.
+//! Kinds of CPU occupants as the BPF programs number them.
 
 use howlate_model::{CpuHolder, HolderKind};
 
-use crate::irq_names::{Interrupts, TICK, softirq};
+use crate::irq_names::{InterruptNames, TICK, softirq_name};
 
 /// `enum occupant_kind` of `bpf/occupant.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OccupantKind {
-    /// A thread without real-time priority; of number 0, the idle one.
+    /// A thread without real-time priority; number 0 is the idle thread.
     Thread,
     Interrupt,
     Softirq,
     Tick,
     NotSeen,
-    /// A thread that the kernel let run ahead of real-time ones.
+    /// An ordinary thread that the kernel ran ahead of real-time ones (fair server or throttling).
     Server,
     RealTimeThread,
 }
@@ -38,22 +38,22 @@ impl OccupantKind {
         matches!(self, Self::Thread | Self::Server | Self::RealTimeThread)
     }
 
-    /// Whom `id` is the number of: a thread, which is called `name`, an interrupt or a softirq.
-    pub(crate) fn who(self, id: u32, name: String, interrupts: &mut Interrupts) -> CpuHolder {
+    /// The occupant with number `id`: a thread called `name`, an interrupt or a softirq.
+    pub(crate) fn who(self, id: u32, name: String, interrupts: &mut InterruptNames) -> CpuHolder {
         let unnumbered = |holder, name| CpuHolder { holder, pid: None, name };
         match self {
             Self::Thread => thread(id, name),
             Self::Server => CpuHolder { holder: HolderKind::Server, ..thread(id, name) },
             Self::RealTimeThread => CpuHolder { holder: HolderKind::RealTimeThread, ..thread(id, name) },
             Self::Interrupt => unnumbered(HolderKind::Interrupt, interrupts.name(id)),
-            Self::Softirq => unnumbered(HolderKind::Softirq, softirq(id)),
+            Self::Softirq => unnumbered(HolderKind::Softirq, softirq_name(id)),
             Self::Tick => unnumbered(HolderKind::Interrupt, TICK.to_owned()),
             Self::NotSeen => nameless(HolderKind::NotSeen),
         }
     }
 }
 
-/// A thread without real-time priority, or the idle one.
+/// A thread without real-time priority, or the idle thread.
 pub(crate) fn thread(id: u32, name: String) -> CpuHolder {
     match id {
         0 => nameless(HolderKind::Idle),
@@ -68,12 +68,12 @@ pub(crate) const fn nameless(holder: HolderKind) -> CpuHolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Layouts;
+    use crate::layout::BtfTypes;
 
     #[test]
     fn every_program_numbers_them_alike() {
         for object in ["late", "wakeups"] {
-            let numbers = Layouts::of(object).enumerators("occupant_kind");
+            let numbers = BtfTypes::of(object).enumerators("occupant_kind");
             let kinds = numbers.into_iter().map(|(name, number)| (OccupantKind::from_number(number), name));
             let names = ["THREAD", "INTERRUPT", "SOFTIRQ", "TICK", "UNSEEN", "SERVER", "URGENT"];
             let expected = OccupantKind::ALL.into_iter().zip(names.map(str::to_owned));

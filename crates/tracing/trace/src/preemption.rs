@@ -1,4 +1,4 @@
-//! A CPU that was lost after the switch, by who had it meanwhile. Pure.
+//! Splits the time for which a running thread lost its CPU by what used the CPU meanwhile. Pure.
 
 use std::collections::VecDeque;
 
@@ -6,19 +6,19 @@ use howlate_model::{CpuHolder, CpuLoss, HolderKind, MonotonicTime, Occupant};
 
 use crate::occupant::nameless;
 
-/// What kept a thread from its CPU.
+/// Why a thread lost its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeptOff {
-    /// Whoever had that.
+pub(crate) enum LossReason {
+    /// Other threads or interrupts used it.
     Others,
-    /// Its control group had no time left.
+    /// Its cgroup was throttled.
     Quota,
-    /// It had used up its own runtime of `SCHED_DEADLINE`.
+    /// Its `SCHED_DEADLINE` runtime was used up.
     Budget,
 }
 
-impl KeptOff {
-    /// As `bpf/record.h` numbers them.
+impl LossReason {
+    /// As numbered in `bpf/record.h`.
     pub(crate) const fn from_number(number: u32) -> Self {
         match number {
             0 => Self::Others,
@@ -28,65 +28,72 @@ impl KeptOff {
     }
 }
 
-/// A stretch without CPU.
-pub(crate) struct Loss {
+/// A time without CPU.
+pub(crate) struct LossInterval {
     pub(crate) from: MonotonicTime,
     pub(crate) until: MonotonicTime,
-    pub(crate) kept_off: KeptOff,
+    pub(crate) reason: LossReason,
 }
 
-impl Loss {
-    /// The stretch by who had the CPU, in order. Of whom it is only known for how long, as much as there is room for lies before,
-    /// between and after the others. Who had the rest, nobody knows.
+impl LossInterval {
+    /// Splits it by occupants, in order. Occupants without a start time fill the gaps between the others as far as there is room. The
+    /// rest is [`HolderKind::NotSeen`].
     pub(crate) fn split_by(&self, occupants: Vec<Occupant>) -> Vec<CpuLoss> {
-        if self.kept_off == KeptOff::Budget {
-            // Who had the CPU meanwhile is no cause of it.
+        if self.reason == LossReason::Budget {
+            // The occupants of the CPU are not the cause.
             return vec![self.piece(self.from, self.until, nameless(HolderKind::Budget), false)];
         }
-        let (placed, together): (Vec<_>, Vec<_>) = occupants.into_iter().partition(|one| one.from.is_some());
-        let merged = together.len() > 1 || !placed.is_empty();
-        let mut pieces =
-            Pieces { loss: self, all: Vec::new(), cursor: self.from, together: together.into(), merged };
+        let (placed, unplaced): (Vec<_>, Vec<_>) =
+            occupants.into_iter().partition(|occupant| occupant.from.is_some());
+        let merged = unplaced.len() > 1 || !placed.is_empty();
+        let mut loss_pieces = LossPieces {
+            loss: self,
+            pieces: Vec::new(),
+            cursor: self.from,
+            unplaced: unplaced.into(),
+            merged,
+        };
         for Occupant { who, ns, from } in placed {
             let from = from.unwrap_or(self.from).min(self.until);
-            pieces.fill(from);
-            pieces.cut(from.plus(ns).min(self.until), who, false);
+            loss_pieces.fill(from);
+            loss_pieces.cut(from.plus(ns).min(self.until), who, false);
         }
-        pieces.fill(self.until);
-        pieces.all
+        loss_pieces.fill(self.until);
+        loss_pieces.pieces
     }
 
+    /// Whether those alternated with others.
     fn piece(&self, from: MonotonicTime, until: MonotonicTime, to: CpuHolder, merged: bool) -> CpuLoss {
-        CpuLoss { from, until, to, throttled: self.kept_off == KeptOff::Quota, merged }
+        CpuLoss { from, until, to, throttled: self.reason == LossReason::Quota, merged }
     }
 }
 
-/// What a loss is cut into.
-struct Pieces<'a> {
-    loss: &'a Loss,
-    all: Vec<CpuLoss>,
+/// The pieces of a loss.
+struct LossPieces<'a> {
+    loss: &'a LossInterval,
+    pieces: Vec<CpuLoss>,
     cursor: MonotonicTime,
-    /// Those of whom it is only known for how long, as far as they are not placed yet.
-    together: VecDeque<Occupant>,
+    /// Occupants without a start time, as far as they are not placed yet.
+    unplaced: VecDeque<Occupant>,
     /// Whether they had it by turns with others.
     merged: bool,
 }
 
-impl Pieces<'_> {
+impl LossPieces<'_> {
     fn cut(&mut self, until: MonotonicTime, to: CpuHolder, merged: bool) {
         if until > self.cursor {
-            self.all.push(self.loss.piece(self.cursor, until, to, merged));
+            self.pieces.push(self.loss.piece(self.cursor, until, to, merged));
             self.cursor = until;
         }
     }
 
-    /// Cuts as far as `until`.
+    /// Fills up to `until`.
     fn fill(&mut self, until: MonotonicTime) {
-        while let Some(Occupant { who, ns, .. }) = self.together.front_mut().filter(|_| self.cursor < until) {
+        while let Some(Occupant { who, ns, .. }) = self.unplaced.front_mut().filter(|_| self.cursor < until) {
             let (to, end) = (who.clone(), self.cursor.plus(*ns).min(until));
             *ns = ns.minus(end.since(self.cursor));
             if ns.is_zero() {
-                self.together.pop_front();
+                self.unplaced.pop_front();
             }
             self.cut(end, to, self.merged);
         }
@@ -100,23 +107,23 @@ mod tests {
 
     use super::*;
 
-    /// A long stretch is known by its time, what came before and after it only together.
+    /// A long occupant has a start time, those before and after it only a total.
     #[test]
-    fn what_is_known_together_fills_what_is_left_around_a_stretch() {
+    fn unplaced_occupants_fill_the_gaps_around_placed_ones() {
         let at = MonotonicTime::from_nanos;
-        let loss = Loss { from: at(100), until: at(200), kept_off: KeptOff::Others };
+        let loss = LossInterval { from: at(100), until: at(200), reason: LossReason::Others };
         let thread = |name: &str, ns, from: Option<i64>| Occupant {
             who: CpuHolder { holder: HolderKind::Thread, pid: None, name: name.into() },
             ns: Span::from_nanos(ns),
             from: from.map(at),
         };
-        let all = loss.split_by(vec![
+        let pieces = loss.split_by(vec![
             thread("herd", 30, None),
             thread("hog", 40, Some(110)),
             thread("last", 10, Some(180)),
         ]);
-        let told =
-            |one: &CpuLoss| (one.from.as_nanos(), one.until.as_nanos(), one.to.name.clone(), one.merged);
+        let fields_of =
+            |lost: &CpuLoss| (lost.from.as_nanos(), lost.until.as_nanos(), lost.to.name.clone(), lost.merged);
         let expected = [
             (100, 110, "herd", true),
             (110, 150, "hog", false),
@@ -126,7 +133,7 @@ mod tests {
             (190, 200, "", false),
         ];
         assert_eq!(
-            all.iter().map(told).collect::<Vec<_>>(),
+            pieces.iter().map(fields_of).collect::<Vec<_>>(),
             expected.map(|(from, until, name, merged)| (from, until, name.to_owned(), merged))
         );
     }

@@ -1,13 +1,13 @@
-//! Whether a followed thread's control group used up its quota meanwhile, and which group that is.
+//! Detects whether the cgroup of a followed thread was throttled, and which cgroup it was.
 //!
-//! The kernel counts how often a group was out of quota. No trace event tells that a thread is kept off its CPU by one: it
-//! looks as if whoever had the CPU were to blame, so that around such times nobody is.
+//! The kernel counts how often a cgroup was throttled. No trace event reports that a thread waits for quota: the occupant of the CPU
+//! would seem to be the cause, so that around such times none is named.
 //!
 //! ```text
 //! read at   100     200     300     400
-//!           |-------|-------|-------|     times without quota: 3, 3, 4, 4: one of them was between 200 and 300
-//! awake      |---|                        whoever had the CPU is to blame
-//! awake          |------|                 it may have been the quota: nobody is to blame
+//!           |-------|-------|-------|     throttled: 3, 3, 4, 4 times: once between 200 and 300
+//! awake      |---|                        the occupant is the cause
+//! awake          |------|                 it may have been the quota: no cause is named
 //! ```
 //!
 //! Source: `Documentation/scheduler/sched-bwc.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
@@ -17,171 +17,188 @@ use std::collections::{HashMap, VecDeque};
 use howlate_model::{CpuHolder, HolderKind, MonotonicTime, Span, TracedSleep};
 use howlate_procfs::{Cgroup, CpuCgroups, CpuQuota, CpuStat, Root};
 
-/// Times that are remembered; sleeps that are told later than that many readings are of threads that hardly run.
-const REMEMBERED: usize = 1024;
+/// Periods that are remembered. A sleep that is reported later than so many readings belongs to a thread that hardly runs.
+const MAX_PERIODS: usize = 1024;
 
-/// Fewer threads take no room worth looking for.
-const FEW: usize = 1024;
+/// Below this many threads, ended ones are not looked for.
+const MIN_CLEANUP: usize = 1024;
 
-/// A thread that can run, and does not, on a CPU that has nothing else to do, is kept from it: leaving idle takes less.
-const KEPT: Span = Span::from_micros(100);
+/// A runnable thread that waits this long for an idle CPU is throttled: leaving idle takes less.
+const MIN_IDLE_WAIT: Span = Span::from_micros(100);
 
-/// A group that controls CPU time.
-struct Group {
+/// A cgroup with the CPU controller.
+struct TrackedGroup {
     cgroup: Cgroup,
-    /// How often it was out of quota.
-    times: u64,
+    /// How often it was throttled.
+    throttle_count: u64,
     has_quota: bool,
 }
 
-/// Groups that were out of quota between two readings.
-struct UsedUp {
+/// Groups that were throttled between two readings.
+struct ThrottledPeriod {
     from: MonotonicTime,
     until: MonotonicTime,
     groups: Vec<usize>,
 }
 
-/// The groups of the threads that are followed.
-pub(crate) struct Quotas {
+/// The cgroups of the followed threads.
+pub(crate) struct QuotaTracker {
     root: Root,
-    groups: Vec<Group>,
-    /// Those that each thread is in, by their place in the list.
-    of_thread: HashMap<u32, Vec<usize>>,
-    used_up: VecDeque<UsedUp>,
+    groups: Vec<TrackedGroup>,
+    /// The groups of each thread, as indices into `groups`.
+    groups_of_thread: HashMap<u32, Vec<usize>>,
+    throttled_periods: VecDeque<ThrottledPeriod>,
     read_at: MonotonicTime,
-    /// From so many threads on, those that have ended are forgotten.
-    many: usize,
+    /// At this number of threads, ended ones are removed.
+    cleanup_at: usize,
 }
 
-impl Quotas {
+impl QuotaTracker {
     pub(crate) fn new(root: Root) -> Self {
-        let (groups, of_thread, used_up) = (Vec::new(), HashMap::new(), VecDeque::new());
-        Self { root, groups, of_thread, used_up, read_at: MonotonicTime::from_nanos(0), many: FEW }
+        let (groups, groups_of_thread, throttled_periods) = (Vec::new(), HashMap::new(), VecDeque::new());
+        Self {
+            root,
+            groups,
+            groups_of_thread,
+            throttled_periods,
+            read_at: MonotonicTime::from_nanos(0),
+            cleanup_at: MIN_CLEANUP,
+        }
     }
 
-    /// Takes in the group of a thread, and those above it.
+    /// Adds the cgroup of a thread, and its ancestors.
     pub(crate) fn follow(&mut self, tid: u32, now: MonotonicTime) {
         let all = CpuCgroups::read(&self.root, tid).upwards();
-        let mine = all.into_iter().map(|cgroup| self.place(cgroup)).collect();
-        self.forget_those_that_have_ended();
-        self.of_thread.insert(tid, mine);
+        let own_groups = all.into_iter().map(|cgroup| self.index_of(cgroup)).collect();
+        self.forget_ended_threads();
+        self.groups_of_thread.insert(tid, own_groups);
         self.read_at = now;
     }
 
-    /// Nobody tells here that a thread has ended: it is looked for when there are twice as many as there were.
-    fn forget_those_that_have_ended(&mut self) {
-        if self.of_thread.len() < self.many {
+    /// The end of a thread is not reported here: ended ones are looked for when the number of threads has doubled.
+    fn forget_ended_threads(&mut self) {
+        if self.groups_of_thread.len() < self.cleanup_at {
             return;
         }
-        let Self { root, of_thread, .. } = self;
-        of_thread.retain(|tid, _| root.has(&format!("/proc/{tid}/comm")));
-        self.many = FEW.max(2 * self.of_thread.len());
+        let Self { root, groups_of_thread, .. } = self;
+        groups_of_thread.retain(|tid, _| root.has(&format!("/proc/{tid}/comm")));
+        self.cleanup_at = MIN_CLEANUP.max(2 * self.groups_of_thread.len());
     }
 
-    fn place(&mut self, cgroup: Cgroup) -> usize {
-        if let Some(known) = self.groups.iter().position(|group| group.cgroup == cgroup) {
-            return known;
+    fn index_of(&mut self, cgroup: Cgroup) -> usize {
+        if let Some(index) = self.groups.iter().position(|group| group.cgroup == cgroup) {
+            return index;
         }
         let quota = CpuQuota::read(&self.root, &cgroup);
         let has_quota = quota.is_some_and(|quota| quota.quota_us.is_some());
-        self.groups.push(Group { times: self.times(&cgroup), cgroup, has_quota });
+        self.groups.push(TrackedGroup { throttle_count: self.throttle_count(&cgroup), cgroup, has_quota });
         self.groups.len() - 1
     }
 
-    /// Looks which groups were out of quota since the last time.
-    pub(crate) fn look(&mut self, now: MonotonicTime) {
-        let times: Vec<u64> = self.groups.iter().map(|group| self.times(&group.cgroup)).collect();
+    /// Reads which groups were throttled since the last reading.
+    pub(crate) fn read(&mut self, now: MonotonicTime) {
+        let counts: Vec<u64> = self.groups.iter().map(|group| self.throttle_count(&group.cgroup)).collect();
         let from = std::mem::replace(&mut self.read_at, now);
         let mut groups = Vec::new();
-        for (number, (group, times)) in self.groups.iter_mut().zip(times).enumerate() {
-            if std::mem::replace(&mut group.times, times) < times {
+        for (number, (group, count)) in self.groups.iter_mut().zip(counts).enumerate() {
+            if std::mem::replace(&mut group.throttle_count, count) < count {
                 groups.push(number);
             }
         }
         if !groups.is_empty() {
-            self.used_up.push_back(UsedUp { from, until: now, groups });
+            self.throttled_periods.push_back(ThrottledPeriod { from, until: now, groups });
         }
-        if self.used_up.len() > REMEMBERED {
-            self.used_up.pop_front();
+        if self.throttled_periods.len() > MAX_PERIODS {
+            self.throttled_periods.pop_front();
         }
     }
 
-    fn times(&self, cgroup: &Cgroup) -> u64 {
+    fn throttle_count(&self, cgroup: &Cgroup) -> u64 {
         CpuStat::read(&self.root, cgroup).throttled().unwrap_or(0)
     }
 
-    /// The groups of its thread that were out of quota while it was awake after this sleep.
-    fn used_up(&self, one: &TracedSleep) -> Vec<usize> {
-        let until = one.asleep_again.unwrap_or(self.read_at);
-        let then = self.used_up.iter().filter(|used| used.from <= until && one.waking <= used.until);
-        let mine = self.of_thread.get(&one.tid).map_or(&[][..], Vec::as_slice);
-        let mut groups: Vec<usize> =
-            then.flat_map(|used| &used.groups).filter(|group| mine.contains(group)).copied().collect();
+    /// The groups of a thread that were throttled while it was awake after this sleep.
+    fn throttled_groups(&self, sleep: &TracedSleep) -> Vec<usize> {
+        let until = sleep.asleep_again.unwrap_or(self.read_at);
+        let periods = self
+            .throttled_periods
+            .iter()
+            .filter(|period| period.from <= until && sleep.waking <= period.until);
+        let own_groups = self.groups_of_thread.get(&sleep.tid).map_or(&[][..], Vec::as_slice);
+        let mut groups: Vec<usize> = periods
+            .flat_map(|period| &period.groups)
+            .filter(|group| own_groups.contains(group))
+            .copied()
+            .collect();
         groups.sort_unstable();
         groups.dedup();
         groups
     }
 
-    /// The path of the group whose quota kept the thread: the only one that has a quota, or that was out of it then. Empty
-    /// where that cannot be told.
-    fn name(&self, one: &TracedSleep, used_up: &[usize]) -> String {
-        let mine = self.of_thread.get(&one.tid).map_or(&[][..], Vec::as_slice);
+    /// Path of the group whose quota kept the thread: the only one with a quota, or the only one that was throttled then. Empty if that is
+    /// ambiguous.
+    fn name(&self, sleep: &TracedSleep, throttled: &[usize]) -> String {
+        let own_groups = self.groups_of_thread.get(&sleep.tid).map_or(&[][..], Vec::as_slice);
         let limited: Vec<usize> =
-            mine.iter().copied().filter(|group| self.groups[*group].has_quota).collect();
+            own_groups.iter().copied().filter(|group| self.groups[*group].has_quota).collect();
         let only = |groups: &[usize]| if let [only] = groups { self.groups.get(*only) } else { None };
         only(&limited)
-            .or_else(|| only(used_up))
+            .or_else(|| only(throttled))
             .map_or_else(String::new, |group| group.cgroup.name().to_owned())
     }
 
-    /// Names the group whose quota kept the thread: where the kernel said so when the thread was woken or lost its CPU; and
-    /// where the group ran out of time while the thread waited, which shows in a CPU that had nothing else to do.
-    pub(crate) fn name_group(&self, one: &mut TracedSleep) {
-        let used_up = self.used_up(one);
-        let (woken_without, ran_out) = (one.throttled, !used_up.is_empty());
-        if !woken_without && !ran_out && !one.lost.iter().any(|lost| lost.throttled) {
+    /// Names the group whose quota kept the thread: where the kernel reported it when the thread was woken or lost its CPU, and where
+    /// the group was throttled while the thread waited for an idle CPU.
+    pub(crate) fn annotate(&self, sleep: &mut TracedSleep) {
+        let throttled = self.throttled_groups(sleep);
+        let (woken_without, ran_out) = (sleep.throttled, !throttled.is_empty());
+        if !woken_without && !ran_out && !sleep.lost.iter().any(|lost| lost.throttled) {
             return;
         }
-        let quota = quota(self.name(one, &used_up));
-        let nobodys = one.occupants.iter().filter(|occupant| occupant.who.holder == HolderKind::Idle);
-        let idle = nobodys.map(|occupant| occupant.ns).fold(Span::ZERO, Span::plus);
-        for occupant in &mut one.occupants {
-            if woken_without || (ran_out && is_kept(&occupant.who, idle)) {
+        let quota = quota_of(self.name(sleep, &throttled));
+        let idle_occupants =
+            sleep.occupants.iter().filter(|occupant| occupant.who.holder == HolderKind::Idle);
+        let idle = idle_occupants.map(|occupant| occupant.ns).fold(Span::ZERO, Span::plus);
+        for occupant in &mut sleep.occupants {
+            if woken_without || (ran_out && waits_for_idle_cpu(&occupant.who, idle)) {
                 occupant.who = quota.clone();
             }
         }
-        for lost in one.lost.iter_mut().filter(|lost| lost.throttled) {
+        for lost in sleep.lost.iter_mut().filter(|lost| lost.throttled) {
             lost.to = quota.clone();
         }
     }
 
-    /// Blames nobody for what may have been the quota; and the quota, where the CPU had nothing else to do.
-    pub(crate) fn doubt(&self, one: &mut TracedSleep) {
-        let used_up = self.used_up(one);
-        if used_up.is_empty() {
+    /// Names no cause for what may have been the quota, and the quota where the CPU was idle.
+    pub(crate) fn correct(&self, sleep: &mut TracedSleep) {
+        let throttled = self.throttled_groups(sleep);
+        if throttled.is_empty() {
             return;
         }
-        let name = self.name(one, &used_up);
-        for occupant in &mut one.occupants {
-            occupant.who =
-                if is_kept(&occupant.who, occupant.ns) { quota(name.clone()) } else { nobody_knows() };
+        let name = self.name(sleep, &throttled);
+        for occupant in &mut sleep.occupants {
+            occupant.who = if waits_for_idle_cpu(&occupant.who, occupant.ns) {
+                quota_of(name.clone())
+            } else {
+                not_seen()
+            };
         }
-        for lost in &mut one.lost {
-            lost.throttled = is_kept(&lost.to, lost.until.since(lost.from));
-            lost.to = if lost.throttled { quota(name.clone()) } else { nobody_knows() };
+        for lost in &mut sleep.lost {
+            lost.throttled = waits_for_idle_cpu(&lost.to, lost.until.since(lost.from));
+            lost.to = if lost.throttled { quota_of(name.clone()) } else { not_seen() };
         }
     }
 }
 
-fn is_kept(by: &CpuHolder, ns: Span) -> bool {
-    by.holder == HolderKind::Idle && ns >= KEPT
+fn waits_for_idle_cpu(by: &CpuHolder, ns: Span) -> bool {
+    by.holder == HolderKind::Idle && ns >= MIN_IDLE_WAIT
 }
 
-const fn quota(name: String) -> CpuHolder {
+const fn quota_of(name: String) -> CpuHolder {
     CpuHolder { holder: HolderKind::Quota, pid: None, name }
 }
 
-const fn nobody_knows() -> CpuHolder {
+const fn not_seen() -> CpuHolder {
     CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() }
 }
 
@@ -203,10 +220,10 @@ mod tests {
         }
     }
 
-    /// A tree in which thread 7 is in the group `/a/b`, and files of it.
-    struct Tree(tempfile::TempDir);
+    /// A tree in which thread 7 is in group `/a/b`.
+    struct TestTree(tempfile::TempDir);
 
-    impl Tree {
+    impl TestTree {
         fn new() -> Self {
             let tree = Self(tempfile::tempdir().unwrap());
             tree.write("proc/7/cgroup", "1:cpu:/a/b\n");
@@ -221,64 +238,68 @@ mod tests {
             howlate_testing::write_below(self.0.path(), file, text);
         }
 
-        fn stopped(&self, group: &str, times: u64) {
-            let text = format!("nr_periods 9\nnr_throttled {times}\n");
+        fn stopped(&self, group: &str, throttle_count: u64) {
+            let text = format!("nr_periods 9\nnr_throttled {throttle_count}\n");
             self.write(&format!("sys/fs/cgroup/cpu/{group}cpu.stat"), &text);
         }
 
-        fn quota(&self, group: &str, quota: &str) {
-            self.write(&format!("sys/fs/cgroup/cpu/{group}cpu.cfs_quota_us"), quota);
+        fn quota_of(&self, group: &str, quota_of: &str) {
+            self.write(&format!("sys/fs/cgroup/cpu/{group}cpu.cfs_quota_us"), quota_of);
         }
 
-        /// Looked at from 100 to 400; `group` was out of quota between 200 and 300.
-        fn looked_at(&self, group: &str) -> Quotas {
+        /// Read from 100 to 400; `group` was throttled between 200 and 300.
+        fn read_around(&self, group: &str) -> QuotaTracker {
             let at = MonotonicTime::from_nanos;
-            let mut quotas = Quotas::new(Root::at(self.0.path()));
+            let mut quotas = QuotaTracker::new(Root::at(self.0.path()));
             quotas.follow(7, at(100));
-            quotas.look(at(200));
+            quotas.read(at(200));
             self.stopped(group, 4);
-            quotas.look(at(300));
-            quotas.look(at(400));
+            quotas.read(at(300));
+            quotas.read(at(400));
             quotas
         }
     }
 
     #[test]
-    fn nobody_is_blamed_around_a_time_without_quota() {
-        let quotas = Tree::new().looked_at("a/");
-        for (waking, again, blamed) in
+    fn no_cause_is_named_around_a_throttled_time() {
+        let quotas = TestTree::new().read_around("a/");
+        for (waking, again, is_named) in
             [(150, 190, true), (150, 210, false), (250, 350, false), (310, 350, true)]
         {
-            let mut one = woken(waking, again);
-            quotas.doubt(&mut one);
-            assert_eq!(one.occupants[0].who.holder == HolderKind::Thread, blamed, "{waking}");
-            one = woken(waking, again);
-            one.tid = 8;
-            quotas.doubt(&mut one);
-            assert_eq!(one.occupants[0].who.holder, HolderKind::Thread, "it is in none of these groups");
+            let mut sleep = woken(waking, again);
+            quotas.correct(&mut sleep);
+            assert_eq!(sleep.occupants[0].who.holder == HolderKind::Thread, is_named, "{waking}");
+            sleep = woken(waking, again);
+            sleep.tid = 8;
+            quotas.correct(&mut sleep);
+            assert_eq!(sleep.occupants[0].who.holder, HolderKind::Thread, "it is in none of these groups");
         }
     }
 
     #[test]
-    fn who_may_run_and_does_not_on_an_idle_cpu_is_kept_by_the_quota() {
-        let quotas = Tree::new().looked_at("a/");
+    fn a_runnable_thread_on_an_idle_cpu_is_throttled() {
+        let quotas = TestTree::new().read_around("a/");
         for (ns, holder, name) in [(100_000, HolderKind::Quota, "/a"), (99_999, HolderKind::NotSeen, "")] {
-            let mut one = woken(250, 350);
-            one.occupants[0] = Occupant { who: idle(), ns: Span::from_nanos(ns), from: None };
-            quotas.doubt(&mut one);
-            let who = &one.occupants[0].who;
+            let mut sleep = woken(250, 350);
+            sleep.occupants[0] = Occupant { who: idle(), ns: Span::from_nanos(ns), from: None };
+            quotas.correct(&mut sleep);
+            let who = &sleep.occupants[0].who;
             assert_eq!((who.holder, who.name.as_str()), (holder, name));
         }
     }
 
     #[test]
     fn a_group_may_run_out_of_time_while_its_thread_waits() {
-        let quotas = Tree::new().looked_at("a/");
+        let quotas = TestTree::new().read_around("a/");
         let waited = |waking: i64, ns: u64| {
-            let mut one = woken(waking, waking + 40);
-            one.occupants.push(Occupant { who: idle(), ns: Span::from_nanos(ns), from: None });
-            quotas.name_group(&mut one);
-            one.occupants.into_iter().map(|one| (one.who.holder, one.who.name)).collect::<Vec<_>>()
+            let mut sleep = woken(waking, waking + 40);
+            sleep.occupants.push(Occupant { who: idle(), ns: Span::from_nanos(ns), from: None });
+            quotas.annotate(&mut sleep);
+            sleep
+                .occupants
+                .into_iter()
+                .map(|occupant| (occupant.who.holder, occupant.who.name))
+                .collect::<Vec<_>>()
         };
         let (hog, idle) = ((HolderKind::Thread, "hog".to_owned()), (HolderKind::Idle, String::new()));
         assert_eq!(waited(250, 100_000), [hog.clone(), (HolderKind::Quota, "/a".to_owned())]);
@@ -290,28 +311,28 @@ mod tests {
         CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() }
     }
 
-    /// The name of the group where the kernel said that a quota kept the thread.
-    fn named(tree: &Tree, group: &str) -> String {
-        let mut one = woken(250, 350);
-        one.throttled = true;
-        tree.looked_at(group).name_group(&mut one);
-        assert_eq!(one.occupants[0].who.holder, HolderKind::Quota);
-        one.occupants.remove(0).who.name
+    /// Name of the group where the kernel reported that a quota kept the thread.
+    fn named(tree: &TestTree, group: &str) -> String {
+        let mut sleep = woken(250, 350);
+        sleep.throttled = true;
+        tree.read_around(group).annotate(&mut sleep);
+        assert_eq!(sleep.occupants[0].who.holder, HolderKind::Quota);
+        sleep.occupants.remove(0).who.name
     }
 
     #[test]
     fn the_group_is_named_where_there_is_one_only() {
-        let tree = Tree::new();
+        let tree = TestTree::new();
         assert_eq!(named(&tree, "a/b/"), "/a/b", "it was out of quota then");
-        tree.quota("", "-1\n");
-        tree.quota("a/", "4000\n");
+        tree.quota_of("", "-1\n");
+        tree.quota_of("a/", "4000\n");
         assert_eq!(named(&tree, "nobody/"), "/a", "no other has a quota");
-        tree.quota("a/b/", "4000\n");
+        tree.quota_of("a/b/", "4000\n");
         assert_eq!(named(&tree, "nobody/"), "", "one of two");
         tree.stopped("a/", 3);
         assert_eq!(named(&tree, "a/"), "/a", "that one of the two");
         let mut other = woken(250, 350);
-        tree.looked_at("a/").name_group(&mut other);
+        tree.read_around("a/").annotate(&mut other);
         assert_eq!(other, woken(250, 350), "nothing kept it");
     }
 }

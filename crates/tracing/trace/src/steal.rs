@@ -1,63 +1,63 @@
-//! What a hypervisor takes from CPUs, as the kernel of its guest counts it.
+//! Steal time of the CPUs of a guest, from `/proc/stat`.
 //!
-//! Source: `proc_stat(5)`, `steal`. Counted in whole ticks, 10 ms nearly everywhere: of what grew by one, hardly anything may
-//! lie between two looks; of what grew by two, at least one.
+//! Source: `proc_stat(5)`, `steal`. Counted in whole ticks, 10 ms nearly everywhere: a counter that grew by one tick between two
+//! readings proves hardly any steal time, by two ticks at least one.
 
 use std::collections::VecDeque;
 
 use howlate_model::{MonotonicTime, Span, TracedSleep};
 use howlate_procfs::{CpuTicks, Root, Stat, hypervisor, ticks};
 
-/// In a guest, a CPU at work that takes no interrupt for longer does not run: its tick comes every 10 ms at the least
-/// (`CONFIG_HZ=100`), and a tenth is for its way. On CPUs without a tick (`nohz_full=`) it may have run.
+/// A busy CPU of a guest that takes no interrupt for longer than this does not run: its tick comes at least every 10 ms
+/// (`CONFIG_HZ=100`), plus a tenth for latency. On CPUs without a tick (`nohz_full=`) it may have run.
 pub(crate) const SILENCE: Span = Span::from_millis(11);
 
-/// Looks that are remembered; sleeps that are told later than that many looks are of threads that hardly run.
-const REMEMBERED: usize = 64;
+/// Readings that are remembered. A sleep that is reported later than so many belongs to a thread that hardly runs.
+const MAX_READINGS: usize = 64;
 
-/// The CPUs of this machine, looked at now and then.
-pub(crate) struct Steal {
+/// Readings of the steal time of all CPUs.
+pub(crate) struct StealCounter {
     root: Root,
     is_guest: bool,
-    looks: VecDeque<(MonotonicTime, Vec<(u32, CpuTicks)>)>,
+    readings: VecDeque<(MonotonicTime, Vec<(u32, CpuTicks)>)>,
 }
 
-impl Steal {
+impl StealCounter {
     pub(crate) fn new(root: Root) -> Self {
         let is_guest = hypervisor(&root).is_some();
-        Self { root, is_guest, looks: VecDeque::new() }
+        Self { root, is_guest, readings: VecDeque::new() }
     }
 
-    /// Whether there is a hypervisor that could take anything.
+    /// Whether there is a hypervisor.
     pub(crate) const fn is_guest(&self) -> bool {
         self.is_guest
     }
 
-    /// Looks what has been taken so far.
-    pub(crate) fn look(&mut self, now: MonotonicTime) {
+    pub(crate) fn read(&mut self, now: MonotonicTime) {
         if !self.is_guest {
             return;
         }
-        if self.looks.len() == REMEMBERED {
-            self.looks.pop_front();
+        if self.readings.len() == MAX_READINGS {
+            self.readings.pop_front();
         }
-        self.looks.push_back((now, Stat::read(&self.root).cpus()));
+        self.readings.push_back((now, Stat::read(&self.root).cpus()));
     }
 
-    /// Says what was taken at least while `one` slept and was awake again; or that there is nobody who could.
-    pub(crate) fn witness(&self, one: &mut TracedSleep) {
-        let counted = self.is_guest.then(|| self.taken(one).unwrap_or_default());
-        one.stolen = counted.map(|counted| one.stolen.map_or(counted, |stolen| stolen.max(counted)));
+    /// Sets the lower bound of the steal time from the start of a sleep to the next one; `None` on bare metal.
+    pub(crate) fn annotate(&self, sleep: &mut TracedSleep) {
+        let counted = self.is_guest.then(|| self.stolen_during(sleep).unwrap_or_default());
+        sleep.stolen = counted.map(|counted| sleep.stolen.map_or(counted, |stolen| stolen.max(counted)));
     }
 
-    fn taken(&self, one: &TracedSleep) -> Option<Span> {
-        let (began, ended) = (one.asleep_since.unwrap_or(one.waking), one.asleep_again.unwrap_or(one.waking));
-        let before = self.looks.iter().rev().find(|(at, _)| *at <= began)?;
-        let after = self.looks.iter().find(|(at, _)| *at >= ended)?;
-        let of = |look: &(MonotonicTime, Vec<(u32, CpuTicks)>)| {
-            look.1.iter().find(|(cpu, _)| *cpu == one.cpu).map(|(_, ticks)| *ticks)
+    fn stolen_during(&self, sleep: &TracedSleep) -> Option<Span> {
+        let (began, ended) =
+            (sleep.asleep_since.unwrap_or(sleep.waking), sleep.asleep_again.unwrap_or(sleep.waking));
+        let before = self.readings.iter().rev().find(|(at, _)| *at <= began)?;
+        let after = self.readings.iter().find(|(at, _)| *at >= ended)?;
+        let ticks_of = |reading: &(MonotonicTime, Vec<(u32, CpuTicks)>)| {
+            reading.1.iter().find(|(cpu, _)| *cpu == sleep.cpu).map(|(_, ticks)| *ticks)
         };
-        let grew = of(after)?.since(of(before)?).steal?;
+        let grew = ticks_of(after)?.since(ticks_of(before)?).steal?;
         Some(ticks(grew.saturating_sub(1)))
     }
 }
@@ -74,8 +74,8 @@ mod tests {
         MonotonicTime::from_nanos(millis * 1_000_000)
     }
 
-    /// Slept at 110, woken at 150, slept again at 190.
-    fn slept(stolen: Option<Span>) -> TracedSleep {
+    /// Asleep from 110, woken at 150, asleep again at 190.
+    fn test_sleep(stolen: Option<Span>) -> TracedSleep {
         let who = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
         TracedSleep {
             asleep_since: Some(at(110)),
@@ -86,32 +86,32 @@ mod tests {
         }
     }
 
-    /// What is said of that sleep where CPU 1 has lost `from` and then `until` ticks at 100 and 200.
-    fn robbed_of(flags: &str, (from, until): (u64, u64), stolen: Option<Span>) -> Option<Span> {
+    /// Steal time of that sleep where the counter of CPU 1 is `from` ticks at 100 and `until` ticks at 200.
+    fn stolen_by(flags: &str, (from, until): (u64, u64), stolen: Option<Span>) -> Option<Span> {
         let stat = |steal: u64| {
             format!("cpu  0 0 0 0 0 0 0 99\ncpu0 0 0 0 0 0 0 0 50\ncpu1 0 0 0 0 0 0 0 {steal}\n")
         };
         let flags = format!("flags\t\t: fpu {flags}\n");
         let folder = howlate_testing::tree(&[("proc/cpuinfo", &flags), ("proc/stat", &stat(from))]);
-        let mut steal = Steal::new(Root::at(folder.path()));
-        steal.look(at(100));
+        let mut steal = StealCounter::new(Root::at(folder.path()));
+        steal.read(at(100));
         fs::write(folder.path().join("proc/stat"), stat(until)).unwrap();
-        steal.look(at(200));
-        let mut one = slept(stolen);
-        steal.witness(&mut one);
-        one.stolen
+        steal.read(at(200));
+        let mut sleep = test_sleep(stolen);
+        steal.annotate(&mut sleep);
+        sleep.stolen
     }
 
     #[test]
     fn only_whole_ticks_between_two_looks_are_a_witness() {
         let tick = ticks(1);
-        assert_eq!(robbed_of("hypervisor", (4, 7), None), Some(tick.plus(tick)));
+        assert_eq!(stolen_by("hypervisor", (4, 7), None), Some(tick.plus(tick)));
         assert_eq!(
-            robbed_of("hypervisor", (4, 5), None),
+            stolen_by("hypervisor", (4, 5), None),
             Some(Span::ZERO),
             "it may have been nearly full before"
         );
-        assert_eq!(robbed_of("hypervisor", (4, 4), Some(tick)), Some(tick), "the tracer knows better");
-        assert_eq!(robbed_of("tsc", (4, 7), Some(tick)), None, "nobody is there to take anything");
+        assert_eq!(stolen_by("hypervisor", (4, 4), Some(tick)), Some(tick), "the tracer knows better");
+        assert_eq!(stolen_by("tsc", (4, 7), Some(tick)), None, "nobody is there to take anything");
     }
 }

@@ -1,23 +1,23 @@
-//! The tracers that there are.
+//! The kinds of tracers.
 
 use std::fmt;
 
-/// A tracer that there is.
+/// The tracers, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Programs in the kernel: all parts, all names, the least cost.
+    /// BPF programs: all parts and names, at the lowest overhead.
     Bpf,
-    /// Static trace events of the kernel: nearly all parts, all names, at a higher cost.
+    /// Static trace events: nearly all parts, all names, at a higher overhead.
     Tracefs,
-    /// The kernel's records of switches: four parts and no names, for everybody.
+    /// `perf_event_open(2)` records of context switches: four parts and no names, without privilege.
     Switches,
 }
 
 impl Tier {
-    /// All, the best first.
+    /// The best first.
     pub const ALL: [Self; 3] = [Self::Bpf, Self::Tracefs, Self::Switches];
 
-    /// As recordings name it.
+    /// As in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bpf => "bpf",
@@ -26,7 +26,7 @@ impl Tier {
         }
     }
 
-    /// Whether it sees what wakes threads. Records of switches alone say neither when a thread was to run nor who woke it.
+    /// Whether it sees what wakes threads: context switches show neither when a thread should have run nor who woke it.
     pub const fn sees_wakers(self) -> bool {
         match self {
             Self::Bpf | Self::Tracefs => true,

@@ -1,4 +1,4 @@
-//! Real-time threads that wait while the kernel runs an ordinary one. A tracer that cannot be had here is named, and skipped.
+//! Real-time threads that wait while the kernel runs an ordinary one. A tracer that is not available is skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -14,7 +14,7 @@ use howlate_testing::skip;
 use howlate_trace::{Choice, Tier, Tracer, open};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
-/// The fair server comes once in a second by default, real-time throttling as well.
+/// The fair server runs once per second by default, as does real-time throttling.
 const LASTS: Span = Span::from_millis(2_500);
 const PERIOD: Span = Span::from_millis(5);
 
@@ -22,7 +22,7 @@ fn real_time(lowered: u32) -> Policy {
     Policy::Fifo { priority: Priority::USUAL.lowered(lowered) }
 }
 
-/// Has `cpu` until `end`, whenever it may; it is there when this returns.
+/// Keeps `cpu` busy until `end`; the thread is on it when this returns.
 fn busy(cpu: &CpuSet, policy: Policy, end: MonotonicTime) -> JoinHandle<u32> {
     let ((here, is_here), cpu) = (channel(), cpu.clone());
     let busy = spawn(move || {
@@ -36,8 +36,7 @@ fn busy(cpu: &CpuSet, policy: Policy, end: MonotonicTime) -> JoinHandle<u32> {
     busy
 }
 
-/// Has an ordinary thread that is busy bound to one CPU after the other until `end`: the kernel's stopper moves it, ahead of
-/// the fair server.
+/// Binds a busy ordinary thread to one CPU after the other until `end`: the kernel's stopper moves it, ahead of the fair server.
 fn chase(end: MonotonicTime) -> JoinHandle<()> {
     spawn(move || {
         let cpus = sched::bindable_cpus().unwrap();
@@ -58,8 +57,8 @@ fn chase(end: MonotonicTime) -> JoinHandle<()> {
     })
 }
 
-/// A real-time thread that sleeps, above one that never does, beside an ordinary one; returns what was seen of the first, and
-/// the id of the last.
+/// A real-time thread that sleeps, above a busy real-time one and beside a busy ordinary one; returns the sleeps of the first, and the id of
+/// the last.
 fn starve(tracer: &mut dyn Tracer) -> (Vec<TracedSleep>, u32) {
     let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().last());
     let end = clock::now().plus(LASTS);
@@ -75,8 +74,8 @@ fn starve(tracer: &mut dyn Tracer) -> (Vec<TracedSleep>, u32) {
             next = next.plus(PERIOD);
         }
     });
-    let mine = tid.recv().unwrap();
-    tracer.follow(mine, Span::from_nanos(1)).unwrap();
+    let sleeper_id = tid.recv().unwrap();
+    tracer.follow(sleeper_id, Span::from_nanos(1)).unwrap();
     let hog = busy(&cpu, real_time(60), end);
     let chasing = chase(end);
     let ordinary = busy(&cpu, Policy::OTHER, end);
@@ -85,37 +84,41 @@ fn starve(tracer: &mut dyn Tracer) -> (Vec<TracedSleep>, u32) {
     hog.join().unwrap();
     let ordinary = ordinary.join().unwrap();
     tracer.stop();
-    let mut seen = Vec::new();
-    tracer.read(&mut |one| seen.push(one));
-    seen.retain(|one| one.tid == mine);
-    (seen, ordinary)
+    let mut sleeps = Vec::new();
+    tracer.read(&mut |sleep| sleeps.push(sleep));
+    sleeps.retain(|sleep| sleep.tid == sleeper_id);
+    (sleeps, ordinary)
 }
 
 #[test]
-fn an_ordinary_thread_that_keeps_a_real_time_one_waiting_was_let() {
-    // Throttling stops all real-time threads of a CPU at once before; the server is there where nobody has turned it off.
+fn an_ordinary_thread_ahead_of_a_real_time_one_is_a_server_thread() {
+    // Before 6.12, throttling stops all real-time threads of a CPU at once.
     if Kernel::read(&Root::live()).at_least(6, 12) != Some(true) {
         return skip("this kernel has no fair server");
     }
-    let may = spawn(|| sched::set_policy(sched::THIS_THREAD, real_time(0)).is_ok()).join().unwrap();
+    let is_allowed = spawn(|| sched::set_policy(sched::THIS_THREAD, real_time(0)).is_ok()).join().unwrap();
     for tier in [Tier::Bpf, Tier::Tracefs] {
         let mut opened = open(Choice::Only(tier), &[std::process::id()]);
-        let Some(tracer) = opened.tracer.as_deref_mut().filter(|_| may) else {
+        let Some(tracer) = opened.tracer.as_deref_mut().filter(|_| is_allowed) else {
             skip(&format!("{tier}: not without its rights"));
             continue;
         };
-        let (seen, ordinary) = starve(tracer);
-        let waits = seen.iter().flat_map(|one| &one.occupants);
-        let ordinarys: Vec<_> = waits.filter(|one| one.who.pid == Some(ordinary)).collect();
-        if ordinarys.is_empty() {
+        let (sleeps, ordinary) = starve(tracer);
+        let waits = sleeps.iter().flat_map(|sleep| &sleep.occupants);
+        let of_ordinary: Vec<_> = waits.filter(|occupant| occupant.who.pid == Some(ordinary)).collect();
+        if of_ordinary.is_empty() {
             skip(&format!("{tier}: no ordinary thread was let; the fair server is off"));
             continue;
         }
-        // Whatever the machine hid of it.
-        let total = |of: &dyn Fn(&Occupant) -> bool| -> u64 {
-            ordinarys.iter().filter(|one| of(one)).map(|one| one.ns.as_nanos()).sum()
+        // Some virtual machines hide a part of it.
+        let total = |is_counted: &dyn Fn(&Occupant) -> bool| -> u64 {
+            of_ordinary
+                .iter()
+                .filter(|occupant| is_counted(occupant))
+                .map(|occupant| occupant.ns.as_nanos())
+                .sum()
         };
-        let was_let = total(&|one| one.who.holder == HolderKind::Server);
-        assert!(was_let > total(&|_| true) / 10 * 9, "{tier}: {ordinarys:?}");
+        let as_server = total(&|occupant| occupant.who.holder == HolderKind::Server);
+        assert!(as_server > total(&|_| true) / 10 * 9, "{tier}: {of_ordinary:?}");
     }
 }

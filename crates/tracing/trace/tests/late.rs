@@ -1,5 +1,4 @@
-//! Who kept a thread from its CPU, and for how long: made on purpose. Where programs cannot be loaded into the kernel, that
-//! is said and skipped.
+//! Late waits that are provoked: which thread delayed another, and for how long. Skipped where BPF is not available.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -17,24 +16,24 @@ use howlate_model::{
     CpuSet, HolderKind, LateWait, Latency, Policy, Priority, Span, TracerRefusal, WaitClock, WakeSource,
 };
 use howlate_testing::skip;
-use howlate_trace::{LateReader, TooLate};
+use howlate_trace::{LateReader, LateThresholds};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
 const LATE: Span = Span::from_millis(4);
-/// How long the other one waits each time.
-const WHILE: Span = Span::from_millis(1);
+/// How long the delayed thread waits each time.
+const SLEEP: Span = Span::from_millis(1);
 const BUSY: Span = Span::from_millis(12);
 const TIMES: u32 = 20;
-/// Times that each CPU passed from one to another: far more than happen meanwhile.
-const REMEMBERED: u32 = 16_384;
+/// Ring size: far more events than happen meanwhile.
+const RING_EVENTS: u32 = 16_384;
 
-/// A real-time thread takes the CPU of an ordinary one that waits a while in the way that `prepare` makes, and keeps it: returns
-/// their ids, and when each of its turns began and ended. What is seen is looked for as often as `look` is called. Their CPU never
-/// idles meanwhile: some virtual machines raise no event for what ends an idle CPU's rest.
-fn hold_up<W: FnMut()>(
+/// A real-time thread takes the CPU of an ordinary thread that waits in the way that `prepare` sets up, and keeps it: returns the ids of
+/// both, and start and end of each occupation. `look` reads the events. Their CPU never idles meanwhile: some virtual machines raise no event
+/// for the switch that ends idle.
+fn delay_thread<W: FnMut()>(
     prepare: impl FnOnce() -> W + Send + 'static,
     mut look: impl FnMut(),
 ) -> (u32, u32, Vec<(i64, i64)>) {
@@ -93,10 +92,10 @@ fn hold_up<W: FnMut()>(
     (both[0].1, both[1].1, turns)
 }
 
-/// Two tests would hold up each other.
+/// Two tests would delay each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A reader of what happens on this machine, and of nothing of other tests; `None` where none can be had.
+/// A reader without events of other tests; `None` if it is not available.
 fn reader() -> Option<(LateReader, MutexGuard<'static, ()>)> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if sched::set_policy(sched::THIS_THREAD, Policy::Fifo { priority: Priority::USUAL }).is_err() {
@@ -104,9 +103,9 @@ fn reader() -> Option<(LateReader, MutexGuard<'static, ()>)> {
         return None;
     }
     sched::set_policy(sched::THIS_THREAD, Policy::OTHER).unwrap();
-    match LateReader::begin(TooLate { above: LATE, loop_above: LATE }, REMEMBERED) {
+    match LateReader::begin(LateThresholds { above: LATE, loop_above: LATE }, RING_EVENTS) {
         Ok(mut reader) => {
-            reader.tell_of_this_process().unwrap();
+            reader.include_this_process().unwrap();
             Some((reader, alone))
         }
         Err(refused @ TracerRefusal::Kernel { .. }) => panic!("{refused}"),
@@ -118,12 +117,12 @@ fn reader() -> Option<(LateReader, MutexGuard<'static, ()>)> {
 }
 
 fn sleeping() -> impl FnMut() {
-    || drop(clock::sleep_for(WHILE))
+    || drop(clock::sleep_for(SLEEP))
 }
 
 fn timerfd() -> OwnedFd {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).unwrap();
-    let often = clock::timespec_for(WHILE);
+    let often = clock::timespec_for(SLEEP);
     let times = Itimerspec { it_interval: often, it_value: often };
     timerfd_settime(&timer, TimerfdTimerFlags::empty(), &times).unwrap();
     timer
@@ -160,7 +159,7 @@ fn timing_out() -> impl FnMut() {
     let events = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
     move || {
         let mut found = [MaybeUninit::uninit(); 1];
-        epoll::wait(&events, &mut found, Some(&clock::timespec_for(WHILE))).unwrap();
+        epoll::wait(&events, &mut found, Some(&clock::timespec_for(SLEEP))).unwrap();
     }
 }
 
@@ -171,68 +170,75 @@ fn parked() -> impl FnMut() {
 fn signalled() -> impl FnMut() {
     let timer = PosixTimer::new(WaitClock::Monotonic).unwrap();
     move || {
-        timer.arm_after(WHILE).unwrap();
+        timer.arm_after(SLEEP).unwrap();
         timer.wait().unwrap();
     }
 }
 
 #[test]
-fn whoever_waits_for_a_timer_is_late_by_its_time() {
+fn a_wait_for_a_timer_is_late_since_it_was_due() {
     let Some((mut reader, _alone)) = reader() else { return };
     assert_eq!(reader.unseen().timers, None);
-    held(&mut reader, "a sleep", sleeping);
-    held(&mut reader, "a time-out of epoll_wait(2)", timing_out);
-    held(&mut reader, "a time-out of a futex", parked);
-    held(&mut reader, "read(2) of a timerfd", reading);
-    held(&mut reader, "poll(2) of a timerfd", polling);
-    held(&mut reader, "epoll_wait(2) of a timerfd", waiting_for_events);
-    held(&mut reader, "a signal of a POSIX timer", signalled);
+    assert_late_since_due(&mut reader, "a sleep", sleeping);
+    assert_late_since_due(&mut reader, "a time-out of epoll_wait(2)", timing_out);
+    assert_late_since_due(&mut reader, "a time-out of a futex", parked);
+    assert_late_since_due(&mut reader, "read(2) of a timerfd", reading);
+    assert_late_since_due(&mut reader, "poll(2) of a timerfd", polling);
+    assert_late_since_due(&mut reader, "epoll_wait(2) of a timerfd", waiting_for_events);
+    assert_late_since_due(&mut reader, "a signal of a POSIX timer", signalled);
 }
 
-/// A thread that was held up, and who did it.
-struct HeldUp {
+/// A thread that was delayed, and the thread that delayed it.
+struct DelayedThread {
     /// The ids of both.
     victim: u32,
     hog: u32,
-    /// When each of the hog's turns began and ended.
+    /// Start and end of each occupation by the hog.
     turns: Vec<(i64, i64)>,
-    /// The waits that were told meanwhile, of all threads.
-    seen: Vec<LateWait>,
+    /// Late waits of all threads meanwhile.
+    waits_seen: Vec<LateWait>,
 }
 
-/// How often it is tried to hold somebody up on a machine that is not stopped meanwhile.
+/// Attempts on a machine that may be stopped meanwhile.
 const TRIES: u32 = 10;
 
-/// Holds somebody up, and returns what was seen of it as well. Again where the machine hid something: one that was stopped may raise no
-/// event for a timer when it goes on, as it then raises none for switches.
-fn held_up_and_seen<W: FnMut()>(
+/// Delays a thread, and returns its late waits as well. Repeated if the machine was stopped: it may then raise no event for a timer, as
+/// it raises none for switches.
+fn delay_and_read<W: FnMut()>(
     reader: &mut LateReader,
     prepare: impl Fn() -> W + Copy + Send + 'static,
-) -> Option<HeldUp> {
+) -> Option<DelayedThread> {
     for _ in 0..TRIES {
-        let (mut seen, mut unseen): (Vec<LateWait>, u64) = (Vec::new(), 0);
-        let (victim, hog, turns) = hold_up(prepare, || {
+        let (mut waits_seen, mut unseen): (Vec<LateWait>, u64) = (Vec::new(), 0);
+        let (victim, hog, turns) = delay_thread(prepare, || {
             let (read, waits) = reader.read(|_| true, |all| all).unwrap();
-            seen.extend(waits);
+            waits_seen.extend(waits);
             unseen += read.unseen;
         });
         let is_by_timer = |wait: &LateWait| matches!(wait.sleep.woken_by, WakeSource::Timer(_));
-        let is_hidden = unseen > 0 && seen.iter().any(|one| one.sleep.tid == victim && !is_by_timer(one));
+        let is_hidden =
+            unseen > 0 && waits_seen.iter().any(|wait| wait.sleep.tid == victim && !is_by_timer(wait));
         if !is_hidden {
-            return Some(HeldUp { victim, hog, turns, seen });
+            return Some(DelayedThread { victim, hog, turns, waits_seen });
         }
     }
     skip("this machine was stopped so often that each time it hid events of what was held up");
     None
 }
 
-/// Each time it is held up, it is late since it was due.
-fn held<W: FnMut()>(reader: &mut LateReader, what: &str, prepare: impl Fn() -> W + Copy + Send + 'static) {
-    let Some(HeldUp { victim, turns, seen, .. }) = held_up_and_seen(reader, prepare) else { return };
-    let mine: Vec<&LateWait> =
-        seen.iter().filter(|wait| wait.sleep.tid == victim && !wait.preempted).collect();
-    assert!(mine.len() * 2 > turns.len(), "{what}: {} of {}", mine.len(), turns.len());
-    for wait in mine {
+/// Each delayed wait is late since its timer was due.
+fn assert_late_since_due<W: FnMut()>(
+    reader: &mut LateReader,
+    what: &str,
+    prepare: impl Fn() -> W + Copy + Send + 'static,
+) {
+    let Some(DelayedThread { victim, turns, waits_seen, .. }) = delay_and_read(reader, prepare) else {
+        return;
+    };
+    let own_waits: Vec<&LateWait> =
+        waits_seen.iter().filter(|wait| wait.sleep.tid == victim && !wait.preempted).collect();
+    assert!(own_waits.len() * 2 > turns.len(), "{what}: {} of {}", own_waits.len(), turns.len());
+    for wait in own_waits {
         let WakeSource::Timer(timer) = &wait.sleep.woken_by else {
             panic!("{what}: a timer woke it: {wait:?}")
         };
@@ -241,59 +247,71 @@ fn held<W: FnMut()>(reader: &mut LateReader, what: &str, prepare: impl Fn() -> W
 }
 
 #[test]
-fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
+fn the_occupant_is_named_once_per_wait() {
     let Some((mut reader, _alone)) = reader() else { return };
-    let Some(HeldUp { victim, hog, turns, seen }) = held_up_and_seen(&mut reader, sleeping) else { return };
-    let mine: Vec<&LateWait> = seen.iter().filter(|wait| wait.sleep.tid == victim).collect();
+    let Some(DelayedThread { victim, hog, turns, waits_seen }) = delay_and_read(&mut reader, sleeping) else {
+        return;
+    };
+    let own_waits: Vec<&LateWait> = waits_seen.iter().filter(|wait| wait.sleep.tid == victim).collect();
     let during = |wait: &&&LateWait, (began, ended): (i64, i64)| {
         wait.sleep.waking.as_nanos() < ended && wait.sleep.switched_in.unwrap().as_nanos() > began
     };
     for turn in &turns {
-        let waits: Vec<_> = mine.iter().filter(|wait| during(wait, *turn)).collect();
-        assert_eq!(waits.len(), 1, "{turn:?} of {turns:?}: {mine:?}");
+        let waits: Vec<_> = own_waits.iter().filter(|wait| during(wait, *turn)).collect();
+        assert_eq!(waits.len(), 1, "{turn:?} of {turns:?}: {own_waits:?}");
         let wait = waits[0];
-        let held: Span = wait.sleep.occupants.iter().map(|one| one.ns).fold(Span::ZERO, Span::plus);
+        let occupied: Span =
+            wait.sleep.occupants.iter().map(|occupant| occupant.ns).fold(Span::ZERO, Span::plus);
         let ran = wait.sleep.switched_in.unwrap();
-        assert_eq!(held.plus(wait.sleep.unnamed), ran.since(wait.sleep.runnable), "without a gap: {wait:?}");
+        assert_eq!(
+            occupied.plus(wait.sleep.unnamed),
+            ran.since(wait.sleep.runnable),
+            "without a gap: {wait:?}"
+        );
         let WakeSource::Timer(timer) = &wait.sleep.woken_by else { panic!("a timer woke it: {wait:?}") };
         assert_eq!((timer.soft, wait.late), (ran.minus(wait.late), ran.since(timer.soft)), "{wait:?}");
         assert!(timer.soft <= timer.served && timer.served <= wait.sleep.runnable, "{wait:?}");
-        let by_hog = wait.sleep.occupants.iter().filter(|one| one.who.pid == Some(hog));
+        let by_hog = wait.sleep.occupants.iter().filter(|occupant| occupant.who.pid == Some(hog));
         assert!(
-            by_hog.clone().all(|one| one.who.holder == HolderKind::RealTimeThread && one.who.name == "hog")
+            by_hog
+                .clone()
+                .all(|occupant| occupant.who.holder == HolderKind::RealTimeThread
+                    && occupant.who.name == "hog")
         );
-        let by_hog = by_hog.map(|one| one.ns).fold(Span::ZERO, Span::plus);
+        let by_hog = by_hog.map(|occupant| occupant.ns).fold(Span::ZERO, Span::plus);
         let from = turn.0.max(wait.sleep.waking.as_nanos());
         let both = (turn.1.min(wait.sleep.switched_in.unwrap().as_nanos()) - from).unsigned_abs();
-        // Who holds up the hog itself has a part in it, which others' tests may.
+        // Other tests may delay the hog itself, and have a part in it.
         assert!(by_hog.as_nanos() * 10 > both, "{both} ns of {turn:?}: {wait:?}");
     }
     let groups = reader.groups().unwrap();
     let own = groups.iter().filter(|group| !group.process.is_empty());
     assert!(own.map(|group| group.waits.count()).sum::<u64>() > u64::from(TIMES));
     let late: u64 = groups.iter().map(|group| group.late).sum();
-    assert!(late >= seen.len() as u64, "{late} of {}", seen.len());
+    assert!(late >= waits_seen.len() as u64, "{late} of {}", waits_seen.len());
     let timeline = reader.timeline(clock::now().minus(Span::from_secs(1)), clock::now()).unwrap();
-    assert!(timeline.iter().all(|cpu| cpu.stretches.iter().all(|one| one.from.is_some())));
+    assert!(timeline.iter().all(|cpu| cpu.stretches.iter().all(|occupant| occupant.from.is_some())));
     assert!(!timeline.is_empty());
 }
 
 #[test]
-fn the_longest_wait_of_a_group_is_one_that_was_told_each_time_that_groups_are_read() {
+fn the_longest_wait_of_a_group_was_reported() {
     let Some((mut reader, _alone)) = reader() else { return };
     let own = std::fs::read_to_string("/proc/self/comm").unwrap();
     reader.groups().unwrap();
-    // On a crowded machine a wait of this test's own threads may not be told: of three times, one shows all.
-    let mut is_told = || {
-        let Some(HeldUp { mut seen, .. }) = held_up_and_seen(&mut reader, sleeping) else { return true };
+    // On a busy machine a wait of this test's own threads may not be reported: one of three attempts shows all.
+    let mut is_reported = || {
+        let Some(DelayedThread { mut waits_seen, .. }) = delay_and_read(&mut reader, sleeping) else {
+            return true;
+        };
         let groups = reader.groups().unwrap();
-        seen.extend(reader.read(|_| true, |all| all).unwrap().1);
-        // SCHED_OTHER: the one that waits, and those of this test.
-        let mine = groups.iter().filter(|one| one.process == own.trim() && one.policy == 0);
-        let longest = mine.filter_map(|one| one.waits.max()).max().unwrap();
-        seen.iter().any(|wait| Latency::from_span(wait.late) == longest)
+        waits_seen.extend(reader.read(|_| true, |all| all).unwrap().1);
+        // SCHED_OTHER: the thread that waits, and those of this test.
+        let own_waits = groups.iter().filter(|group| group.process == own.trim() && group.policy == 0);
+        let longest = own_waits.filter_map(|group| group.waits.max()).max().unwrap();
+        waits_seen.iter().any(|wait| Latency::from_span(wait.late) == longest)
     };
     for round in 0..4 {
-        assert!((0..3).any(|_| is_told()), "round {round}: the longest is none that was told");
+        assert!((0..3).any(|_| is_reported()), "round {round}: the longest is none that was told");
     }
 }

@@ -1,4 +1,4 @@
-//! The tracers against the kernel that runs. A tracer that cannot be had here is named, and skipped.
+//! The tracers on the running kernel. A tracer that is not available is skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -19,7 +19,7 @@ use rustix::thread::{ClockId, clock_nanosleep_absolute};
 const PERIOD: Span = Span::from_millis(2);
 const SLEEPS: i64 = 50;
 
-/// A thread that sleeps until one time after the other, once it may; it does after each what the tracer wants.
+/// A thread that sleeps until one time after the other, and does after each wake-up what the tracer requires.
 fn sleeper(
     after_each: Option<WakeupHookFactory>,
     tid: &Sender<u32>,
@@ -27,21 +27,21 @@ fn sleeper(
 ) -> Vec<Wakeup> {
     tid.send(linux_thread::id()).unwrap();
     may_begin.recv().unwrap();
-    let mut noted = after_each.map(|after_each| after_each.create());
+    let mut after_wakeup = after_each.map(|after_each| after_each.create());
     let mut expected = clock::now().plus(PERIOD);
-    let mut woken = Vec::new();
+    let mut wakeups = Vec::new();
     for _ in 0..SLEEPS {
         clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(expected)).unwrap();
         let wakeup = Wakeup { expected, ran: clock::now() };
-        woken.push(wakeup);
-        noted.iter_mut().for_each(|noted| noted(wakeup));
+        wakeups.push(wakeup);
+        after_wakeup.iter_mut().for_each(|after_wakeup| after_wakeup(wakeup));
         expected = clock::now().plus(PERIOD);
     }
-    woken
+    wakeups
 }
 
-/// Lets a thread sleep that `tracer` follows; returns its id and its wake-ups. Its CPU never idles meanwhile: some
-/// virtual machines raise no event for a switch that ends an idle CPU's rest.
+/// Lets a thread sleep that `tracer` follows; returns its id and its wake-ups. Its CPU never idles meanwhile: some virtual machines raise
+/// no event for a switch that ends idle.
 fn sleep_a_while(tracer: &mut dyn Tracer) -> (u32, Vec<Wakeup>) {
     let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().next());
     let (_sleeping, slept) = channel();
@@ -50,7 +50,7 @@ fn sleep_a_while(tracer: &mut dyn Tracer) -> (u32, Vec<Wakeup>) {
     sleep_on(cpu, tracer)
 }
 
-/// Spins on `cpu`, and lets everybody else run there first, until nobody can send any more.
+/// Spins on `cpu` with the lowest priority until the channel is closed.
 fn keep_awake(cpu: &CpuSet, ended: &Receiver<()>) {
     sched::bind(cpu).unwrap();
     sched::set_policy(sched::THIS_THREAD, Policy::Idle).unwrap();
@@ -81,17 +81,18 @@ fn every_sleep_is_seen_with_its_own_times() {
             continue;
         };
         tracer.start().unwrap();
-        let (tid, woken) = sleep_a_while(tracer.as_mut());
+        let (tid, wakeups) = sleep_a_while(tracer.as_mut());
         tracer.stop();
-        let mut seen: Vec<TracedSleep> = Vec::new();
-        let lost = tracer.read(&mut |one| seen.push(one));
-        seen.retain(|one| one.tid == tid);
+        let mut sleeps: Vec<TracedSleep> = Vec::new();
+        let lost = tracer.read(&mut |sleep| sleeps.push(sleep));
+        sleeps.retain(|sleep| sleep.tid == tid);
         assert_eq!(lost, 0);
-        let found = woken.iter().filter(|wakeup| seen.iter().any(|one| is_of(one, **wakeup)));
+        let found =
+            wakeups.iter().filter(|wakeup| sleeps.iter().any(|sleep| matches_wakeup(sleep, **wakeup)));
         // Switches to and from some processes raise no event in some virtual machines.
-        assert!(found.count() >= 45, "{tier}: {seen:?}");
-        // A stopped one sees nothing.
-        tracer.read(&mut |one| panic!("{one:?}"));
+        assert!(found.count() >= 45, "{tier}: {sleeps:?}");
+        // A stopped tracer sees nothing.
+        tracer.read(&mut |sleep| panic!("{sleep:?}"));
     }
 }
 
@@ -103,36 +104,36 @@ fn a_tracer_sees_again_when_it_is_started_again() {
             tracer.start().unwrap();
             let (tid, _) = sleep_a_while(tracer.as_mut());
             tracer.stop();
-            let mut seen = 0;
-            tracer.read(&mut |one| seen += u32::from(one.tid == tid));
-            assert!(seen >= 45, "{tier}: {seen}");
+            let mut sleeps = 0;
+            tracer.read(&mut |sleep| sleeps += u32::from(sleep.tid == tid));
+            assert!(sleeps >= 45, "{tier}: {sleeps}");
         }
     }
 }
 
-/// A program that is stopped in a sleep, goes on, and sleeps for the rest of it.
+/// A program that is stopped in a sleep, continues, and sleeps for the rest of it.
 #[test]
-fn who_stopped_a_program_is_known_although_it_slept_again_before_it_ended() {
+fn the_sender_of_a_stop_signal_is_known_after_later_sleeps() {
     for tier in [Tier::Bpf, Tier::Tracefs] {
-        let mut sleeps = Command::new("sleep").arg("infinity").spawn().unwrap();
-        let mut opened = open(Choice::Only(tier), &[sleeps.id()]);
+        let mut process = Command::new("sleep").arg("infinity").spawn().unwrap();
+        let mut opened = open(Choice::Only(tier), &[process.id()]);
         let Some(tracer) = &mut opened.tracer else {
-            sleeps.kill().unwrap();
+            process.kill().unwrap();
             skip(&format!("{tier}: {}", opened.refused[0].1));
             continue;
         };
-        await_state(&sleeps, 'S');
+        await_state(&process, 'S');
         tracer.start().unwrap();
-        tracer.follow(sleeps.id(), Span::from_micros(50)).unwrap();
+        tracer.follow(process.id(), Span::from_micros(50)).unwrap();
         for _ in 0..STOPS {
-            stop_and_continue(&sleeps);
+            stop_and_continue(&process);
         }
         tracer.stop();
         let mut stoppers = Vec::new();
-        tracer.read(&mut |one| stoppers.extend(stopper(one.asleep)));
-        sleeps.kill().unwrap();
-        sleeps.wait().unwrap();
-        // Switches to and from some processes raise no event in some virtual machines: then nobody may be known.
+        tracer.read(&mut |sleep| stoppers.extend(stopper(sleep.asleep)));
+        process.kill().unwrap();
+        process.wait().unwrap();
+        // Switches to and from some processes raise no event in some virtual machines: then the sender may be unknown.
         let is_not_me =
             |who: &&CpuHolder| who.holder != HolderKind::NotSeen && who.pid != Some(linux_thread::id());
         assert_eq!(stoppers.iter().find(is_not_me), None, "{tier}");
@@ -150,16 +151,16 @@ fn stop_and_continue(process: &Child) {
     await_state(process, 'S');
 }
 
-/// Returns once it is stopped (`T`) or asleep (`S`).
+/// Waits until it is stopped (`T`) or asleep (`S`).
 fn await_state(process: &Child, state: char) {
     let path = format!("/proc/{}/stat", process.id());
-    let is_there = || std::fs::read_to_string(&path).unwrap().contains(&format!(") {state} "));
-    while !is_there() {
+    let is_in_state = || std::fs::read_to_string(&path).unwrap().contains(&format!(") {state} "));
+    while !is_in_state() {
         clock::sleep_for(Span::from_millis(1)).unwrap();
     }
 }
 
-/// Who stopped it, if the sleep was a stop: that is known of each.
+/// Sender of the stop signal, which must be known, if the sleep was a stop.
 fn stopper(asleep: SleepState) -> Option<CpuHolder> {
     match asleep {
         SleepState::Stopped(by) => Some(by.unwrap()),
@@ -168,19 +169,19 @@ fn stopper(asleep: SleepState) -> Option<CpuHolder> {
 }
 
 /// Whether this is the sleep that ended with `wakeup`, and its times are in order.
-fn is_of(one: &TracedSleep, wakeup: Wakeup) -> bool {
-    let Some(switched_in) = one.switched_in else { return false };
-    let in_order = one.waking <= one.runnable
-        && one.runnable <= switched_in
+fn matches_wakeup(sleep: &TracedSleep, wakeup: Wakeup) -> bool {
+    let Some(switched_in) = sleep.switched_in else { return false };
+    let in_order = sleep.waking <= sleep.runnable
+        && sleep.runnable <= switched_in
         && switched_in <= wakeup.ran
-        && one.asleep_again.is_none_or(|again| again >= wakeup.ran);
+        && sleep.asleep_again.is_none_or(|again| again >= wakeup.ran);
     in_order
-        && match &one.woken_by {
+        && match &sleep.woken_by {
             WakeSource::Timer(expiry) => {
                 expiry.soft == wakeup.expected
                     && expiry.soft <= expiry.hard
                     && expiry.first_served <= expiry.served
-                    && expiry.served <= one.waking
+                    && expiry.served <= sleep.waking
             }
             WakeSource::NotSeen { .. } => switched_in >= wakeup.expected,
             WakeSource::Other(_) => false,

@@ -1,5 +1,4 @@
-//! From when on a thread waits for its CPU, while interrupts there wake others. A tracer that cannot be had here is named, and
-//! skipped.
+//! When a thread starts to wait for its CPU, while interrupts there wake other threads. A tracer that is not available is skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -14,7 +13,7 @@ use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
 const PERIOD: Span = Span::from_millis(2);
 const PERIODS: u64 = 100;
-/// Of each period the CPU is busy for so long, while others wake so often.
+/// How long the CPU is busy in each period, and how often other threads are woken.
 const BUSY: Span = Span::from_millis(1);
 const OFTEN: Span = Span::from_micros(200);
 
@@ -26,7 +25,7 @@ fn sleep_until(time: MonotonicTime) {
     while clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(time)).is_err() {}
 }
 
-/// A thread on `cpu` that sleeps until one time after the other, and then has the CPU for a while.
+/// A thread on `cpu` that sleeps until one time after the other, and then is busy for a while.
 fn sleeper(
     (cpu, policy): (CpuSet, Policy),
     start: MonotonicTime,
@@ -46,7 +45,7 @@ fn sleeper(
     })
 }
 
-/// One that waits, behind one that is busy, on a CPU that wakes a third one meanwhile.
+/// A thread that waits, behind a busy one, on a CPU that wakes a third one meanwhile.
 fn follow(tracer: &mut dyn Tracer) -> (u32, Vec<TracedSleep>) {
     let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().next());
     let start = clock::now().plus(Span::from_millis(50));
@@ -54,27 +53,27 @@ fn follow(tracer: &mut dyn Tracer) -> (u32, Vec<TracedSleep>) {
     let (to_me, tids) = channel();
     let mut ids = Vec::new();
     let often = (OFTEN, PERIODS * 10, Span::ZERO);
-    let all = [
+    let sleepers = [
         (Policy::OTHER, (PERIOD, PERIODS, Span::ZERO)),
         (real_time(40), (PERIOD, PERIODS, BUSY)),
         (real_time(20), often),
     ]
-    .map(|(policy, habit)| {
-        let one = sleeper((cpu.clone(), policy), start, habit, &to_me);
+    .map(|(policy, pattern)| {
+        let handle = sleeper((cpu.clone(), policy), start, pattern, &to_me);
         let tid = tids.recv().unwrap();
         tracer.follow(tid, Span::from_micros(50)).unwrap();
         ids.push(tid);
-        one
+        handle
     });
-    all.into_iter().for_each(|one| one.join().unwrap());
+    sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
     tracer.stop();
-    let mut seen = Vec::new();
-    tracer.read(&mut |one| seen.push(one));
-    (ids[0], seen)
+    let mut sleeps = Vec::new();
+    tracer.read(&mut |sleep| sleeps.push(sleep));
+    (ids[0], sleeps)
 }
 
-fn interrupt(one: &TracedSleep) -> Option<MonotonicTime> {
-    if let WakeSource::Timer(expiry) = &one.woken_by { expiry.interrupt } else { None }
+fn interrupt(sleep: &TracedSleep) -> Option<MonotonicTime> {
+    if let WakeSource::Timer(expiry) = &sleep.woken_by { expiry.interrupt } else { None }
 }
 
 #[test]
@@ -87,16 +86,17 @@ fn a_thread_waits_from_the_end_of_the_interrupt_that_woke_it() {
             skip(&format!("{tier}: not without its rights"));
             continue;
         };
-        let (waiting, seen) = follow(tracer);
-        let mine: Vec<_> = seen.iter().filter(|one| one.tid == waiting && interrupt(one).is_some()).collect();
-        assert!(mine.len() > 50, "{tier}: {}", mine.len());
-        let is_within = |other: &TracedSleep, one: &TracedSleep| {
-            let came = interrupt(other).filter(|_| other.cpu == one.cpu && other.tid != one.tid);
-            came.is_some_and(|came| interrupt(one).unwrap() < came && came < one.runnable)
+        let (waiting, sleeps) = follow(tracer);
+        let own_sleeps: Vec<_> =
+            sleeps.iter().filter(|sleep| sleep.tid == waiting && interrupt(sleep).is_some()).collect();
+        assert!(own_sleeps.len() > 50, "{tier}: {}", own_sleeps.len());
+        let is_within = |other: &TracedSleep, sleep: &TracedSleep| {
+            let came = interrupt(other).filter(|_| other.cpu == sleep.cpu && other.tid != sleep.tid);
+            came.is_some_and(|came| interrupt(sleep).unwrap() < came && came < sleep.runnable)
         };
-        for one in mine {
-            let later = seen.iter().find(|other| is_within(other, one));
-            assert_eq!(later, None, "{tier}: another interrupt came before it could run: {one:?}");
+        for sleep in own_sleeps {
+            let later = sleeps.iter().find(|other| is_within(other, sleep));
+            assert_eq!(later, None, "{tier}: another interrupt came before it could run: {sleep:?}");
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct ThreadChanges {
 /// What a tracer reported of a thread when it started or was renamed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadStart {
-    /// `None` for `SCHED_DEADLINE`, whose parameters the event lacks.
+    /// `None` where the event lacks parameters, as for `SCHED_DEADLINE`.
     pub policy: Option<Policy>,
     /// Timer slack.
     pub slack: Span,
@@ -149,7 +149,7 @@ impl WatchedThreads {
     }
 }
 
-/// Scheduling attributes of a thread that is not howlate's own; those of `start` where the thread has ended or does not tell.
+/// Scheduling attributes of a thread that is not howlate's own; those of `start` where it has ended or may not be read.
 pub fn in_force(tid: u32, start: Option<&ThreadStart>) -> EffectiveSettings {
     let root = Root::live();
     let nanos = root.read(&format!("/proc/{tid}/timerslack_ns")).ok().and_then(|nanos| nanos.parse().ok());

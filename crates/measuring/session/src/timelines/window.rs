@@ -1,7 +1,7 @@
 //! The stretch of time around a late wake-up that is to be kept, and what else was late in it.
 
 use howlate_model::{CpuTimeline, LateWakeup, Latency, MonotonicTime, Span};
-use howlate_trace::Remembered;
+use howlate_trace::TimelineHistory;
 
 /// It begins so long before the wake-up was due, and ends so long after it.
 const AROUND: Span = Span::from_millis(100);
@@ -18,7 +18,7 @@ pub(super) struct Window {
     pub(super) until: MonotonicTime,
     /// The latest first; the first of all is the one that it is around.
     pub(super) late: Vec<LateWakeup>,
-    pub(super) remembered: Remembered,
+    pub(super) remembered: TimelineHistory,
 }
 
 /// How late it was; early ones were not.
@@ -32,7 +32,7 @@ impl Window {
         let until = one.wakeup.at.plus(AROUND);
         let due = one.wakeup.at.minus(lateness(one.wakeup.latency));
         let from = due.minus(AROUND).max(until.minus(remembered));
-        Self { from, until, late: vec![one], remembered: Remembered::default() }
+        Self { from, until, late: vec![one], remembered: TimelineHistory::default() }
     }
 
     /// Another one was late; returns it where that was after its time.

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use howlate_model::SelfCheck;
 use howlate_plan::deduplicate;
 use howlate_render::{self_check, self_check_json, time_left};
-use howlate_selfcheck::inject::Class;
-use howlate_selfcheck::{Request, check};
+use howlate_selfcheck::inject::CauseClass;
+use howlate_selfcheck::{SelfCheckRequest, check};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -19,10 +19,14 @@ pub(crate) fn run(args: &SelfcheckArgs) -> Result<ExitStatus, Error> {
     for caveat in clean_up() {
         terminal::eprint_wrapped(&format!("{}\n", howlate_render::caveat(&caveat)));
     }
-    let classes = if args.classes.is_empty() { Class::ALL.to_vec() } else { deduplicate(&args.classes) };
+    let classes = if args.classes.is_empty() { CauseClass::ALL.to_vec() } else { deduplicate(&args.classes) };
     let mut display = (!args.printing.quiet && stderr_is_terminal()).then(InPlace::default);
-    let request =
-        Request { classes: &classes, lasts: args.duration, tracer: args.tracer, interrupted: &interrupted };
+    let request = SelfCheckRequest {
+        classes: &classes,
+        lasts: args.duration,
+        tracer: args.tracer,
+        interrupted: &interrupted,
+    };
     let result = check(&request, |number, class| {
         let remaining = args.duration.times((classes.len() - number) as u64);
         if let Some(display) = &mut display {

@@ -1,4 +1,4 @@
-//! The causes that can be made.
+//! The classes of causes that can be injected.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,34 +6,33 @@ use std::str::FromStr;
 use howlate_model::{CauseKind, Policy, Priority, Span};
 use serde::{Deserialize, Serialize};
 
-/// A cause that can be made on purpose.
+/// A class of causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// A thread of higher priority takes the CPU for a set time.
+pub enum CauseClass {
+    /// A thread of higher priority takes the CPU for a fixed time.
     Thread,
-    /// Ordinary threads want the CPU as well.
+    /// Ordinary threads compete for the CPU.
     Competitors,
-    /// `SIGSTOP`, and `SIGCONT` a while later.
+    /// `SIGSTOP`, followed by `SIGCONT`.
     Stopped,
-    /// The control group uses up its quota.
+    /// The cgroup exhausts its quota.
     Throttled,
-    /// Many other timers expire just before, or just after.
+    /// Many other timers expire just before or after.
     OtherTimers,
-    /// Packets for many receivers keep the network's softirq busy.
+    /// Packets for many receivers keep the network softirq busy.
     Softirq,
-    /// The program touches memory that is not there any more.
+    /// The program touches memory that it has given back.
     PageFault,
-    /// The kernel may fire the timer later.
+    /// The kernel may delay the timer by the slack.
     TimerSlack,
-    /// The program asks to be woken at a time that has passed.
+    /// The program arms its timer for a time that has passed.
     LateArming,
     /// The host stops the whole machine.
     MachineStopped,
 }
 
-impl Class {
-    /// All of them.
+impl CauseClass {
     pub const ALL: [Self; 10] = [
         Self::Thread,
         Self::Competitors,
@@ -47,7 +46,7 @@ impl Class {
         Self::MachineStopped,
     ];
 
-    /// As it is typed and printed for machines.
+    /// As on the command line and in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Thread => "thread",
@@ -63,7 +62,7 @@ impl Class {
         }
     }
 
-    /// What a tracer has to call it.
+    /// The cause that a tracer has to report.
     pub(crate) const fn kind(self) -> CauseKind {
         match self {
             Self::Thread | Self::Competitors => CauseKind::Thread,
@@ -78,8 +77,8 @@ impl Class {
         }
     }
 
-    /// How many processes make it, beside the one that is measured.
-    pub(crate) const fn makers(self) -> u32 {
+    /// Number of processes that inject it, besides the measured one.
+    pub(crate) const fn injectors(self) -> u32 {
         match self {
             Self::PageFault | Self::TimerSlack | Self::LateArming => 0,
             Self::Competitors | Self::MachineStopped => 2,
@@ -87,66 +86,66 @@ impl Class {
         }
     }
 
-    /// Whether the control group needs a quota.
     pub(crate) const fn needs_quota(self) -> bool {
         matches!(self, Self::Throttled)
     }
 
-    /// The timer slack of the measured thread.
+    /// Timer slack of the measured thread.
     pub(crate) const fn slack(self) -> Span {
         match self {
-            // Ten times what programs begin with.
+            // Ten times the default of 50 µs.
             Self::TimerSlack => Span::from_micros(500),
             _ => Span::from_nanos(1),
         }
     }
 
-    /// Time between two planned wake-ups of the measured thread.
+    /// Time between two expected wake-ups of the measured thread.
     pub(crate) const fn period(self) -> Span {
         match self {
             Self::OtherTimers => Span::from_millis(4),
             // No multiple of a tick's period: a tick within the slack serves the timer, and would do so each time.
             Self::TimerSlack => Span::from_micros(4_300),
             Self::PageFault | Self::LateArming => Span::from_millis(2),
-            // It is to be asleep when the machine stops: one that is awake seems to compute.
+            // It has to be asleep when the machine stops: an awake thread would seem to compute.
             Self::MachineStopped => Span::from_millis(5),
             _ => Span::from_millis(1),
         }
     }
 
-    /// The policy of the measured thread. Those that only ordinary threads meet need one; where others would disturb what is
-    /// made, it has real-time priority if it may.
-    pub(crate) const fn measured_as(self) -> RequestedPolicy {
+    /// Policy of the measured thread. Causes that only affect ordinary threads need `SCHED_OTHER`; where other threads would disturb the
+    /// measurement, it is a real-time thread if allowed.
+    pub(crate) const fn measured_policy(self) -> RequestedPolicy {
         let fifo = Policy::Fifo { priority: Priority::USUAL };
         match self {
-            Self::Thread => RequestedPolicy::Needed(fifo),
-            Self::Competitors | Self::Throttled | Self::TimerSlack => RequestedPolicy::Needed(Policy::OTHER),
+            Self::Thread => RequestedPolicy::Required(fifo),
+            Self::Competitors | Self::Throttled | Self::TimerSlack => {
+                RequestedPolicy::Required(Policy::OTHER)
+            }
             _ => RequestedPolicy::IfAllowed(fifo),
         }
     }
 }
 
-/// A policy that a thread is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestedPolicy {
-    /// There is no making the class without.
-    Needed(Policy),
-    /// Less disturbed with it.
+    /// Required for the class.
+    Required(Policy),
+    /// Reduces disturbance, but is not required.
     IfAllowed(Policy),
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for CauseClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// A text that names no class.
+/// A text that is no class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no class; choose from {list}", list = Class::ALL.map(Class::name).join(", "))]
+#[error("`{0}` is no class; choose from {list}", list = CauseClass::ALL.map(CauseClass::name).join(", "))]
 pub struct UnknownClass(String);
 
-impl FromStr for Class {
+impl FromStr for CauseClass {
     type Err = UnknownClass;
 
     fn from_str(text: &str) -> Result<Self, UnknownClass> {
@@ -161,11 +160,11 @@ mod tests {
 
     #[test]
     fn classes_are_chosen_by_name() {
-        for class in Class::ALL {
+        for class in CauseClass::ALL {
             assert_eq!(class.name().parse(), Ok(class));
             assert_eq!(serde_json::to_value(class).unwrap(), class.name());
         }
-        let unknown = "threads".parse::<Class>().unwrap_err().to_string();
+        let unknown = "threads".parse::<CauseClass>().unwrap_err().to_string();
         assert!(unknown.contains("`threads`") && unknown.contains("page_fault"), "{unknown}");
     }
 }

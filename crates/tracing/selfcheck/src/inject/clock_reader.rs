@@ -1,19 +1,18 @@
-//! Who reads the clock all the time notices when it has no CPU.
+//! Detects when the CPU was taken away, by reading the clock in a loop.
 
 use howlate_linux::clock;
 use howlate_model::{MonotonicInterval, MonotonicTime};
 
-/// Two readings further apart than this were not made one after the other: an interrupt alone takes longer.
-const APART: u64 = 2_000;
+/// Two readings further apart than this many nanoseconds were interrupted: even an interrupt takes longer than the loop.
+const MAX_APART: u64 = 2_000;
 
-/// Reads the clock until `until`; hands each pair of readings to `gap` between which the CPU was gone. What `gap` takes is part of
-/// the next one.
+/// Reads the clock until `until`, and calls `gap` for each interruption. The time that `gap` takes is part of the next one.
 pub(crate) fn watch(until: MonotonicTime, gap: impl FnMut(MonotonicInterval)) {
     gaps(std::iter::repeat_with(clock::now), until, gap);
 }
 
-/// No time is between two gaps: where the clock is read by a system call, the CPU is as often lost on the way back from it, when
-/// the time has been read already, as anywhere else.
+/// Consecutive gaps share a reading: where reading the clock is a system call, the CPU may also be lost on the return from it, after the
+/// time was taken.
 fn gaps(
     mut readings: impl Iterator<Item = MonotonicTime>,
     until: MonotonicTime,
@@ -21,7 +20,7 @@ fn gaps(
 ) {
     let Some(mut last) = readings.next() else { return };
     for now in readings {
-        if now.since(last).as_nanos() > APART {
+        if now.since(last).as_nanos() > MAX_APART {
             gap(MonotonicInterval { from: last, until: now });
         }
         last = now;
@@ -31,15 +30,15 @@ fn gaps(
     }
 }
 
-/// Takes the CPU until `until`; returns when it had it: between the gaps.
+/// Uses the CPU until `until`; returns when it had it, between the gaps.
 pub(crate) fn runs_until(until: MonotonicTime) -> Vec<MonotonicInterval> {
     let mut stamps = Vec::new();
     let (mut from, mut last) = (clock::now(), clock::now());
     while last < until {
         let now = clock::now();
-        if now.since(last).as_nanos() > APART {
+        if now.since(last).as_nanos() > MAX_APART {
             stamps.push(MonotonicInterval { from, until: last });
-            // Noting it down can cost it the CPU: both begin with one reading made after it.
+            // The push may lose the CPU as well: the next stamp starts with a reading after it.
             from = clock::now();
             last = from;
         } else {

@@ -1,4 +1,4 @@
-//! A helper process as the one that started it sees it.
+//! A helper process, from the side of the process that started it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -6,45 +6,46 @@ use std::thread::{JoinHandle, spawn};
 
 use howlate_model::MonotonicTime;
 
-use super::request::{InjectorReport, Order, Ready};
 use super::serve::HELPER;
+use super::task::{HelperStatus, HelperTask, InjectorReport};
 
-/// Why a class cannot be made here.
+/// Why a class cannot be injected.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NotMade {
-    /// It says itself why.
+pub(crate) enum InjectorError {
+    /// The helper's own reason.
     #[error("{0}")]
-    Cannot(String),
-    /// Its process cannot be started, or ended without a word.
+    Impossible(String),
+    /// The helper cannot be started, or ended without a message.
     #[error("its process failed: {0}")]
     Process(#[from] io::Error),
-    /// What it said cannot be read.
+    /// The helper's message cannot be parsed.
     #[error("its process failed: {0}")]
-    Said(#[from] serde_json::Error),
+    Message(#[from] serde_json::Error),
 }
 
-/// One of the processes that make a class; killed when dropped.
-pub(crate) struct Party {
+/// A helper process; killed on drop.
+pub(crate) struct HelperProcess {
     child: Child,
     stdin: ChildStdin,
-    /// What it has to tell; read as it comes, so that it is never held up.
-    told: JoinHandle<io::Result<String>>,
+    /// Reads the report as it is written, so that the helper never blocks.
+    report: JoinHandle<io::Result<String>>,
 }
 
-impl Party {
-    /// Starts it; returns when it waits for [`go`](Self::go).
+impl HelperProcess {
+    /// Starts the helper; returns when it waits for [`start_at`](Self::start_at).
     ///
     /// # Errors
     ///
-    /// When it cannot do here what it is to do.
-    pub(crate) fn start(order: &Order) -> Result<Self, NotMade> {
-        let mut command = HELPER.command([serde_json::to_string(order)?]);
+    /// When the class cannot be injected here.
+    pub(crate) fn start(task: &HelperTask) -> Result<Self, InjectorError> {
+        let mut command = HELPER.command([serde_json::to_string(task)?]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let (stdin, stdout) = (child.stdin.take().ok_or_else(gone)?, child.stdout.take().ok_or_else(gone)?);
-        let mut says = BufReader::new(stdout);
-        match ready(&mut says) {
-            Ok(()) => Ok(Self { child, stdin, told: spawn(move || to_its_end(says)) }),
+        let no_pipe = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let (stdin, stdout) =
+            (child.stdin.take().ok_or_else(no_pipe)?, child.stdout.take().ok_or_else(no_pipe)?);
+        let mut output = BufReader::new(stdout);
+        match read_status(&mut output) {
+            Ok(()) => Ok(Self { child, stdin, report: spawn(move || read_to_end(output)) }),
             Err(reason) => {
                 drop(child.kill());
                 drop(child.wait());
@@ -53,7 +54,7 @@ impl Party {
         }
     }
 
-    /// Its process; it has one thread, of the same number.
+    /// Process id, which is also that of its only thread.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -62,46 +63,46 @@ impl Party {
     ///
     /// # Errors
     ///
-    /// `BrokenPipe` when it is gone.
-    pub(crate) fn go(&mut self, start: MonotonicTime) -> io::Result<()> {
+    /// `BrokenPipe` if it has ended.
+    pub(crate) fn start_at(&mut self, start: MonotonicTime) -> io::Result<()> {
         writeln!(self.stdin, "{}", start.as_nanos())
     }
 
-    /// Whether it has told all, or is gone.
+    /// Whether it has reported or ended.
     pub(crate) fn is_done(&self) -> bool {
-        self.told.is_finished()
+        self.report.is_finished()
     }
 
-    /// What it has to tell; waits for it.
+    /// Waits for the report.
     ///
     /// # Errors
     ///
     /// When it failed.
-    pub(crate) fn wait_for_report(mut self) -> Result<InjectorReport, NotMade> {
+    pub(crate) fn wait_for_report(mut self) -> Result<InjectorReport, InjectorError> {
         let empty = spawn(|| Ok(String::new()));
-        let text = std::mem::replace(&mut self.told, empty).join().unwrap_or_else(|_| Ok(String::new()))?;
+        let text = std::mem::replace(&mut self.report, empty).join().unwrap_or_else(|_| Ok(String::new()))?;
         Ok(serde_json::from_str(&text)?)
     }
 }
 
-fn ready(says: &mut BufReader<ChildStdout>) -> Result<(), NotMade> {
+fn read_status(output: &mut BufReader<ChildStdout>) -> Result<(), InjectorError> {
     let mut line = String::new();
-    says.read_line(&mut line)?;
+    output.read_line(&mut line)?;
     match serde_json::from_str(&line)? {
-        Ready::Ready => Ok(()),
-        Ready::Cannot(reason) => Err(NotMade::Cannot(reason)),
+        HelperStatus::Ready => Ok(()),
+        HelperStatus::Impossible(reason) => Err(InjectorError::Impossible(reason)),
     }
 }
 
-fn to_its_end(mut says: BufReader<ChildStdout>) -> io::Result<String> {
+fn read_to_end(mut output: BufReader<ChildStdout>) -> io::Result<String> {
     let mut text = String::new();
-    says.read_to_string(&mut text)?;
+    output.read_to_string(&mut text)?;
     Ok(text)
 }
 
-impl Drop for Party {
+impl Drop for HelperProcess {
     fn drop(&mut self) {
-        // It may be stopped, and ends all the same.
+        // SIGKILL also ends a stopped process.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -9,99 +9,96 @@ use howlate_model::{InjectedCause, MonotonicInterval, Span};
 use howlate_procfs::{Kernel, Root};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
-use super::request::InjectorReport;
-use super::work::{Work, reason, sleep_until};
+use super::task::{InjectorReport, PreparedTask, sleep_until, with_reason};
 
-/// Sockets that each packet is handed to, one after the other, within one softirq. Nobody reads them, so that soon each only
-/// refuses it: 27 µs for 400 of them on a fast CPU (Linux 6.18), which would be too short for a hit. More would come near to
-/// the 1024 descriptors that a process usually may have.
+/// Sockets that receive each packet within one softirq. None is read, so that their buffers fill and each only rejects the packet: 400 of them
+/// take 27 µs on a fast CPU (Linux 6.18), too short for a hit. More would come near the usual limit of 1024 descriptors.
 const RECEIVERS: usize = 900;
-/// A packet that takes longer would be interrupted by the measured thread's timer each time, so that nobody knew when its softirq
-/// ended: an emulated CPU needs milliseconds for so many receivers.
+/// A packet that takes longer would be interrupted by the measured thread's timer each time, and the end of its softirq would be unknown: an
+/// emulated CPU needs milliseconds for so many receivers.
 const LONGEST: Span = Span::from_micros(900);
-/// Packets by which that is found out.
-const TRIED: usize = 5;
-/// A group within one machine. Source: RFC 2365, section 6.1 (239.255.0.0/16 is local scope).
+/// Packets by which the duration is measured.
+const TRIALS: usize = 5;
+/// A multicast group within one machine. Source: RFC 2365, section 6.1 (239.255.0.0/16 is local scope).
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 107, 1);
 
-pub(crate) fn prepare(mut known: InjectedCause) -> io::Result<Work> {
+pub(crate) fn prepare(mut cause: InjectedCause) -> io::Result<PreparedTask> {
     if Kernel::is_realtime(&Root::live()) {
         return Err(io::Error::other(
             "on PREEMPT_RT a softirq gives way to the thread that it would keep waiting",
         ));
     }
     let (receivers, to) =
-        receivers().map_err(|error| reason("the loopback device cannot be used", &error))?;
+        receivers().map_err(|error| with_reason("the loopback device cannot be used", &error))?;
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     sockopt::set_ip_multicast_if(&sender, &Ipv4Addr::LOCALHOST)?;
-    let receivers = thinned(receivers, || lasts(&sender, to))?;
-    Ok(Box::new(move |stretch| {
-        sleep_until(stretch.start);
+    let receivers = limit_receivers(receivers, || median_duration(&sender, to))?;
+    Ok(Box::new(move |window| {
+        sleep_until(window.start);
         let mut sent = Vec::new();
-        while sent.last().is_none_or(|last: &Sent| last.stamp.until < stretch.end) {
+        while sent.last().is_none_or(|last: &SentPacket| last.stamp.until < window.end) {
             let switches = usage::of_this_thread().involuntary_switches;
             let from = clock::now();
             sender.send_to(&[0], to)?;
             let stamp = MonotonicInterval { from, until: clock::now() };
             let lost_cpu = usage::of_this_thread().involuntary_switches != switches;
-            sent.push(Sent { stamp, lost_cpu });
+            sent.push(SentPacket { stamp, lost_cpu });
         }
         drop(receivers);
-        known.stamps = of_the_softirq(sent);
-        Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
+        cause.stamps = softirq_stamps(sent);
+        Ok(InjectorReport { cause: Some(cause), ..InjectorReport::default() })
     }))
 }
 
-/// A packet that was sent.
-struct Sent {
+struct SentPacket {
     stamp: MonotonicInterval,
-    /// Whether another thread got the CPU before the clock was read again: the softirq was over by then.
+    /// Whether another thread got the CPU before the clock was read again: the softirq had ended by then.
     lost_cpu: bool,
 }
 
-/// When the softirq was at it. Of those that end with another thread on the CPU it is not known when the softirq ended: it is
-/// taken to have lasted no longer than half of the others, so that what that thread had is not taken for the softirq's.
-fn of_the_softirq(sent: Vec<Sent>) -> Vec<MonotonicInterval> {
-    let lasted = |one: &Sent| one.stamp.until.since(one.stamp.from);
-    let mut undisturbed: Vec<Span> = sent.iter().filter(|one| !one.lost_cpu).map(lasted).collect();
+/// When the softirq ran. Where another thread followed on the CPU, its end is unknown: it is assumed to be no longer than the median of the
+/// others, so that the time of that thread is not attributed to the softirq.
+fn softirq_stamps(sent: Vec<SentPacket>) -> Vec<MonotonicInterval> {
+    let lasted = |packet: &SentPacket| packet.stamp.until.since(packet.stamp.from);
+    let mut undisturbed: Vec<Span> = sent.iter().filter(|packet| !packet.lost_cpu).map(lasted).collect();
     undisturbed.sort_unstable();
     let usual = undisturbed.get(undisturbed.len() / 2).copied().unwrap_or(Span::ZERO);
-    let stamp = |one: Sent| {
-        let most = if one.lost_cpu { one.stamp.from.plus(usual) } else { one.stamp.until };
-        MonotonicInterval { from: one.stamp.from, until: one.stamp.until.min(most) }
+    let stamp = |packet: SentPacket| {
+        let most = if packet.lost_cpu { packet.stamp.from.plus(usual) } else { packet.stamp.until };
+        MonotonicInterval { from: packet.stamp.from, until: packet.stamp.until.min(most) }
     };
     sent.into_iter().map(stamp).collect()
 }
 
-/// As many of them as a packet can be handed to in time, by how long one `lasts`.
-fn thinned<Receiver>(
+/// Halves the receivers until a packet takes no longer than `LONGEST`.
+fn limit_receivers<Receiver>(
     mut receivers: Vec<Receiver>,
-    lasts: impl Fn() -> io::Result<Span>,
+    median_duration: impl Fn() -> io::Result<Span>,
 ) -> io::Result<Vec<Receiver>> {
-    while receivers.len() > 1 && lasts()? > LONGEST {
+    while receivers.len() > 1 && median_duration()? > LONGEST {
         receivers.truncate(receivers.len() / 2);
     }
     Ok(receivers)
 }
 
-/// How long a packet takes, at the median.
-fn lasts(sender: &UdpSocket, to: SocketAddrV4) -> io::Result<Span> {
-    let mut all = [Span::ZERO; TRIED];
-    for one in &mut all {
+/// Median duration of a packet.
+fn median_duration(sender: &UdpSocket, to: SocketAddrV4) -> io::Result<Span> {
+    let mut durations = [Span::ZERO; TRIALS];
+    for duration in &mut durations {
         let from = clock::now();
         sender.send_to(&[0], to)?;
-        *one = clock::now().since(from);
+        *duration = clock::now().since(from);
     }
-    all.sort_unstable();
-    Ok(all[TRIED / 2])
+    durations.sort_unstable();
+    Ok(durations[TRIALS / 2])
 }
 
 /// Sockets that all receive what is sent to one address.
 fn receivers() -> io::Result<(Vec<OwnedFd>, SocketAddrV4)> {
     let first = receiver(0)?;
     let port = SocketAddrV4::try_from(rustix::net::getsockname(&first)?)?.port();
-    let others = (1..RECEIVERS).map(|_| receiver(port)).collect::<io::Result<Vec<_>>>()?;
-    Ok((std::iter::once(first).chain(others).collect(), SocketAddrV4::new(GROUP, port)))
+    let further = (1..RECEIVERS).map(|_| receiver(port)).collect::<io::Result<Vec<_>>>()?;
+    Ok((std::iter::once(first).chain(further).collect(), SocketAddrV4::new(GROUP, port)))
 }
 
 fn receiver(port: u16) -> io::Result<OwnedFd> {
@@ -118,21 +115,21 @@ mod tests {
 
     use super::*;
 
-    fn sent(from: i64, until: i64, lost_cpu: bool) -> Sent {
+    fn sent(from: i64, until: i64, lost_cpu: bool) -> SentPacket {
         let at = MonotonicTime::from_nanos;
-        Sent { stamp: MonotonicInterval { from: at(from), until: at(until) }, lost_cpu }
+        SentPacket { stamp: MonotonicInterval { from: at(from), until: at(until) }, lost_cpu }
     }
 
     #[test]
     fn a_slow_machine_has_fewer_receivers() {
         let with = |each: Span| {
             let times = std::cell::Cell::new(900u64);
-            let lasts = || {
+            let median_duration = || {
                 let now = times.get();
                 times.set(now / 2);
                 Ok(Span::from_nanos(each.as_nanos() * now))
             };
-            thinned(vec![(); 900], lasts).unwrap().len()
+            limit_receivers(vec![(); 900], median_duration).unwrap().len()
         };
         assert_eq!(with(Span::from_nanos(70)), 900, "63 µs");
         assert_eq!(with(Span::from_nanos(3_000)), 225, "2.7 ms, then half of it, …");
@@ -144,13 +141,13 @@ mod tests {
         // 0    100  200  300  400
         // |----|----|----|----|
         // |NET_RX|  |NET_RX|other |     70 each
-        let stamps = of_the_softirq(vec![sent(0, 70, false), sent(100, 170, false), sent(200, 400, true)]);
-        let ends: Vec<i64> = stamps.iter().map(|one| one.until.as_nanos()).collect();
+        let stamps = softirq_stamps(vec![sent(0, 70, false), sent(100, 170, false), sent(200, 400, true)]);
+        let ends: Vec<i64> = stamps.iter().map(|stamp| stamp.until.as_nanos()).collect();
         assert_eq!(ends, [70, 170, 270]);
-        // One that was over sooner was no longer for it.
-        let stamps = of_the_softirq(vec![sent(0, 70, false), sent(100, 120, true)]);
+        // A short one is not extended.
+        let stamps = softirq_stamps(vec![sent(0, 70, false), sent(100, 120, true)]);
         assert_eq!(stamps[1].until.as_nanos(), 120);
-        // Where none is known to its end, none is claimed.
-        assert_eq!(of_the_softirq(vec![sent(0, 70, true)])[0].until.as_nanos(), 0);
+        // Where no end is known, no time is attributed.
+        assert_eq!(softirq_stamps(vec![sent(0, 70, true)])[0].until.as_nanos(), 0);
     }
 }

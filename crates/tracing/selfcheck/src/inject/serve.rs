@@ -1,4 +1,4 @@
-//! The helper processes: prepare, say so, wait for the time to begin, do it, tell.
+//! The helper process: prepares its task, waits for the start time, runs, and reports.
 
 use std::ffi::CString;
 use std::io::{self, Write, stdin, stdout};
@@ -8,88 +8,88 @@ use howlate_linux::{memory, sched, thread};
 use howlate_model::{CpuSet, MonotonicTime, Policy, Priority};
 
 use super::class::RequestedPolicy;
-use super::expected::{known, name};
-use super::request::{Order, Part, Ready, Stretch};
-use super::work::{Work, reason};
+use super::task::{HelperRole, HelperStatus, HelperTask, InjectionWindow, PreparedTask, with_reason};
 use super::{
-    class::Class, competitor, cpu_hog, machine_stop, measured_thread, packet_flood, sigstop, timer_burst,
+    busy_thread, class::CauseClass, machine_stop, measured_thread, packet_flood, sigstop, timer_burst,
 };
 
-/// The helper process that takes one part in the making of a class.
+/// Runs one role in the injection of a class.
 pub const HELPER: Helper =
     Helper { role: "__culprit", name: c"howlate-inject", lifetime: Lifetime::OfParent, serve };
 
 fn serve(arguments: &[String]) -> io::Result<()> {
-    let order: Order = serde_json::from_str(arguments.first().map_or("", String::as_str))?;
-    let work = match prepare(&order) {
+    let task: HelperTask = serde_json::from_str(arguments.first().map_or("", String::as_str))?;
+    let work = match prepare(&task) {
         Ok(work) => work,
-        Err(reason) => return say(&Ready::Cannot(reason.to_string())),
+        Err(reason) => return send(&HelperStatus::Impossible(reason.to_string())),
     };
-    say(&Ready::Ready)?;
+    send(&HelperStatus::Ready)?;
     let mut start = String::new();
     stdin().read_line(&mut start)?;
     let start = start.trim().parse().map(MonotonicTime::from_nanos).map_err(io::Error::other)?;
-    say(&work(Stretch { start, end: start.plus(order.lasts) })?)
+    send(&work(InjectionWindow { start, end: start.plus(task.lasts) })?)
 }
 
-fn say(what: &impl serde::Serialize) -> io::Result<()> {
+fn send(message: &impl serde::Serialize) -> io::Result<()> {
     let mut out = stdout().lock();
-    writeln!(out, "{}", serde_json::to_string(what)?)?;
+    writeln!(out, "{}", serde_json::to_string(message)?)?;
     out.flush()
 }
 
-fn prepare(order: &Order) -> io::Result<Work> {
-    rustix::thread::set_name(&CString::new(name(order))?)?;
+fn prepare(task: &HelperTask) -> io::Result<PreparedTask> {
+    rustix::thread::set_name(&CString::new(task.thread_name())?)?;
     memory::touch_stack();
-    match order.part {
-        Part::Measured => {
-            bind(order.cpu)?;
-            become_measured(order.class)?;
-            measured_thread::prepare(order.class)
+    match task.role {
+        HelperRole::Measured => {
+            bind(task.cpu)?;
+            set_measured_policy(task.class)?;
+            measured_thread::prepare(task.class)
         }
-        Part::Maker(number) => prepare_maker(order, number),
+        HelperRole::Injector(number) => prepare_injector(task, number),
     }
 }
 
-fn prepare_maker(order: &Order, number: u32) -> io::Result<Work> {
-    match order.class {
-        Class::Stopped => sigstop::prepare(order),
-        Class::MachineStopped if number == 0 => {
-            let work = machine_stop::prepare(order)?;
-            has_policy(Policy::Fifo { priority: ABOVE_MEASURED })?;
+fn prepare_injector(task: &HelperTask, number: u32) -> io::Result<PreparedTask> {
+    match task.class {
+        CauseClass::Stopped => sigstop::prepare(task),
+        CauseClass::MachineStopped if number == 0 => {
+            let work = machine_stop::prepare(task)?;
+            set_policy(Policy::Fifo { priority: ABOVE_MEASURED })?;
             Ok(work)
         }
-        Class::MachineStopped => {
-            comes_first(order.cpu)?;
+        CauseClass::MachineStopped => {
+            set_above_measured(task.cpu)?;
             Ok(machine_stop::prepare_thread())
         }
-        Class::Thread => {
-            comes_first(order.cpu)?;
-            Ok(cpu_hog::prepare(known(order)))
+        CauseClass::Thread => {
+            set_above_measured(task.cpu)?;
+            Ok(busy_thread::prepare_hog(task.cause()))
         }
-        Class::Competitors | Class::Throttled => {
-            bind(order.cpu)?;
-            has_policy(Policy::OTHER)?;
-            Ok(competitor::prepare(known(order), order.group.clone()))
+        CauseClass::Competitors | CauseClass::Throttled => {
+            bind(task.cpu)?;
+            set_policy(Policy::OTHER)?;
+            Ok(busy_thread::prepare(task.cause(), task.group.clone()))
         }
-        Class::OtherTimers => {
-            bind(order.cpu)?;
-            // Without the right it has to share the CPU, and arms its timers too late now and then.
-            drop(has_policy(Policy::Fifo { priority: Priority::USUAL.lowered(40) }));
-            timer_burst::prepare(known(order), order.class.period())
+        CauseClass::OtherTimers => {
+            bind(task.cpu)?;
+            // Without privilege it has to share the CPU, and sometimes arms its timers too late.
+            drop(set_policy(Policy::Fifo { priority: Priority::USUAL.lowered(40) }));
+            timer_burst::prepare(task.cause(), task.class.period())
         }
-        Class::Softirq => {
-            bind(order.cpu)?;
-            packet_flood::prepare(known(order))
+        CauseClass::Softirq => {
+            bind(task.cpu)?;
+            packet_flood::prepare(task.cause())
         }
-        Class::PageFault | Class::TimerSlack | Class::LateArming => Err(io::ErrorKind::InvalidInput.into()),
+        CauseClass::PageFault | CauseClass::TimerSlack | CauseClass::LateArming => {
+            Err(io::ErrorKind::InvalidInput.into())
+        }
     }
 }
 
-/// Has a CPU before the measured thread.
-fn comes_first(cpu: u32) -> io::Result<()> {
+/// Gives the thread a higher priority than the measured one on this CPU.
+fn set_above_measured(cpu: u32) -> io::Result<()> {
     bind(cpu)?;
-    has_policy(Policy::Fifo { priority: ABOVE_MEASURED })
+    set_policy(Policy::Fifo { priority: ABOVE_MEASURED })
 }
 
 /// 95: above what most real-time programs use, below the kernel's watchdogs.
@@ -97,23 +97,23 @@ const ABOVE_MEASURED: Priority = Priority::USUAL.raised(15);
 
 fn bind(cpu: u32) -> io::Result<()> {
     let cpus = CpuSet::from_iter([cpu]);
-    sched::bind(&cpus).map_err(|error| reason(&format!("cannot be bound to CPU {cpu}"), &error))
+    sched::bind(&cpus).map_err(|error| with_reason(&format!("cannot be bound to CPU {cpu}"), &error))
 }
 
-fn become_measured(class: Class) -> io::Result<()> {
+fn set_measured_policy(class: CauseClass) -> io::Result<()> {
     thread::set_timer_slack(class.slack())?;
-    match class.measured_as() {
-        RequestedPolicy::Needed(policy) => has_policy(policy),
-        // Without the right it stays as it is, and others disturb it.
+    match class.measured_policy() {
+        RequestedPolicy::Required(policy) => set_policy(policy),
+        // Without privilege its policy stays, and other threads disturb it.
         RequestedPolicy::IfAllowed(policy) => {
-            drop(has_policy(policy));
+            drop(set_policy(policy));
             Ok(())
         }
     }
 }
 
-/// Gives the calling thread a policy, and reads it back.
-fn has_policy(policy: Policy) -> io::Result<()> {
+/// Sets the policy of the calling thread.
+fn set_policy(policy: Policy) -> io::Result<()> {
     let set = sched::set_policy(sched::THIS_THREAD, policy);
-    set.map_err(|error| reason(&format!("cannot run as `{policy}`"), &error))
+    set.map_err(|error| with_reason(&format!("cannot run as `{policy}`"), &error))
 }

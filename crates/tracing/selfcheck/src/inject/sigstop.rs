@@ -1,4 +1,4 @@
-//! `stopped`: stops the measured process and lets it go on.
+//! `stopped`: stops the measured process and lets it continue.
 
 use std::io;
 
@@ -8,44 +8,42 @@ use howlate_model::{CpuSet, MonotonicInterval, MonotonicTime, Span};
 use howlate_procfs::{ProcessStat, Root};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::expected::known;
-use super::request::{InjectorReport, Order};
-use super::work::{Work, sleep_until};
+use super::task::{HelperTask, InjectorReport, PreparedTask, sleep_until};
 
-/// How often: ten periods of the measured thread.
+/// Ten periods of the measured thread.
 const EVERY: Span = Span::from_millis(10);
 /// Half a period after a wake-up, for two periods.
 const AFTER: Span = Span::from_micros(10_500);
 const LASTS: Span = Span::from_millis(2);
-/// How often it is looked whether the stop is in effect.
+/// How often the state of the process is read.
 const LOOK_EVERY: Span = Span::from_micros(20);
 
-pub(crate) fn prepare(order: &Order) -> io::Result<Work> {
-    let process = order.measured.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+pub(crate) fn prepare(task: &HelperTask) -> io::Result<PreparedTask> {
+    let process = task.measured.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     let process = process.ok_or(io::ErrorKind::InvalidInput)?;
-    // On another CPU, if there is one, so that it does not make anybody late itself.
-    let others = sched::affinity()?.without(&CpuSet::from_iter([order.cpu]));
-    if !others.is_empty() {
-        sched::bind(&others)?;
+    // On another CPU, if there is one, so that this thread does not delay the measured one.
+    let other_cpus = sched::affinity()?.without(&CpuSet::from_iter([task.cpu]));
+    if !other_cpus.is_empty() {
+        sched::bind(&other_cpus)?;
     }
-    let mut known = known(order);
-    Ok(Box::new(move |stretch| {
-        for time in stretch.grid(EVERY, AFTER) {
+    let mut cause = task.cause();
+    Ok(Box::new(move |window| {
+        for time in window.grid(EVERY, AFTER) {
             sleep_until(time);
             kill_process(process, Signal::STOP)?;
-            let goes_on = clock::now().plus(LASTS);
-            let from = when_stopped(process, goes_on);
-            sleep_until(goes_on);
+            let continue_at = clock::now().plus(LASTS);
+            let from = when_stopped(process, continue_at);
+            sleep_until(continue_at);
             let until = clock::now();
             kill_process(process, Signal::CONT)?;
-            known.stamps.extend(from.map(|from| MonotonicInterval { from, until }));
+            cause.stamps.extend(from.map(|from| MonotonicInterval { from, until }));
         }
-        Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
+        Ok(InjectorReport { cause: Some(cause), ..InjectorReport::default() })
     }))
 }
 
-/// When a process is found to be stopped. It takes a CPU to take a signal: whoever has to wait for one is not stopped yet, and
-/// `None` is who was not until then.
+/// When a process is seen stopped; `None` if it was not until `give_up`. A process needs a CPU to act on a signal: one that waits for a CPU is not
+/// stopped yet.
 fn when_stopped(process: Pid, give_up: MonotonicTime) -> Option<MonotonicTime> {
     let root = Root::live();
     loop {

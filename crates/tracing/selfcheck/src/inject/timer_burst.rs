@@ -11,32 +11,30 @@ use rustix::time::{
 };
 
 use super::clock_reader::watch;
-use super::request::InjectorReport;
-use super::work::{Work, reason, sleep_until};
+use super::task::{InjectorReport, PreparedTask, sleep_until, with_reason};
 
-/// Timers that expire at once.
 const TIMERS: usize = 600;
-/// How much earlier or later than the measured thread's they expire, by turns: the kernel serves those first that are due
-/// first. Later by less than an interrupt takes to come, so that the same one serves them.
+/// How much earlier or later than that of the measured thread they expire, alternating: the kernel serves timers in order of expiry. Later by less
+/// than the latency of an interrupt, so that the same one serves all.
 const APART: Span = Span::from_nanos(500);
 
-pub(crate) fn prepare(mut known: InjectedCause, period: Span) -> io::Result<Work> {
+pub(crate) fn prepare(mut cause: InjectedCause, period: Span) -> io::Result<PreparedTask> {
     if Kernel::is_realtime(&Root::live()) {
         return Err(io::Error::other(
             "on PREEMPT_RT a softirq serves the timers of files, and gives way to the thread that they would keep waiting",
         ));
     }
     let timers = (0..TIMERS).map(|_| timer()).collect::<io::Result<Vec<_>>>();
-    let timers = timers.map_err(|error| reason(&format!("cannot have {TIMERS} timers"), &error))?;
-    Ok(Box::new(move |stretch| {
-        for (number, time) in stretch.grid(period, period).enumerate() {
-            // After the wake-up before, and long before this one.
+    let timers = timers.map_err(|error| with_reason(&format!("cannot have {TIMERS} timers"), &error))?;
+    Ok(Box::new(move |window| {
+        for (number, time) in window.grid(period, period).enumerate() {
+            // Halfway between two wake-ups.
             sleep_until(time.minus(Span::from_nanos(period.as_nanos() / 2)));
             let due = if number.is_multiple_of(2) { time.minus(APART) } else { time.plus(APART) };
             timers.iter().try_for_each(|timer| arm(timer, due))?;
-            known.stamps.extend(gone_at(due));
+            cause.stamps.extend(gap_around(due));
         }
-        Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
+        Ok(InjectorReport { cause: Some(cause), ..InjectorReport::default() })
     }))
 }
 
@@ -50,9 +48,9 @@ fn arm(timer: &OwnedFd, due: MonotonicTime) -> io::Result<()> {
     Ok(())
 }
 
-/// The stretch around `due` in which the CPU was gone: the timers were served, and then the measured thread ran. `None` where
-/// they were armed too late to be served together.
-fn gone_at(due: MonotonicTime) -> Option<MonotonicInterval> {
+/// The gap around `due` in which the timers were served and then the measured thread ran. `None` if they were armed too late to be served
+/// together.
+fn gap_around(due: MonotonicTime) -> Option<MonotonicInterval> {
     let mut found = (clock::now() >= due).then_some(None);
     watch(due.plus(Span::from_micros(20)), |gap| {
         if gap.from < due && due <= gap.until {

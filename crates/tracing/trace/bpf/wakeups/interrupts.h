@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* On the way: timer interrupts, handlers of devices, softirqs, and calls to an idle CPU. */
+/* Timer interrupts, interrupt handlers, softirqs, and inter-processor interrupts of an idle CPU. */
 #pragma once
 
 #include "ring.h"
@@ -59,8 +59,8 @@ int BPF_PROG(timer_served, struct hrtimer *timer)
 	return 0;
 }
 
-/* Since Linux 7.1 the timer's device is armed anew after its interrupt, by the kernel on its way out of it or at the end of a
- * switch. On its way out, nobody has the CPU yet whom the interrupt came upon: it lasts until then. */
+/* Since Linux 7.1 the timer device is armed after its interrupt, at the exit from it or at the end of a switch. At the exit, the
+ * interrupted thread does not have the CPU yet: the interrupt lasts until the device is armed. */
 SEC("tp_btf/hrtimer_rearm")
 int BPF_PROG(rearmed, s64 next, _Bool deferred)
 {
@@ -90,8 +90,8 @@ static __always_inline int called(void)
 	return 0;
 }
 
-/* How a CPU tells another one that it has woken a thread for it; which of the two depends on the kernel. Attached only for
- * threads that others notify. */
+/* The interrupts by which a CPU notifies another one of a thread that it has woken; which one depends on the kernel. Attached only
+ * for threads that are notified by other threads. */
 SEC("tp_btf/call_function_single_entry")
 int called_to_work(void *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Watched threads and processes begin, get names, and end. */
+/* Watched threads and processes start, are renamed, and end. */
 #pragma once
 
 #include "state.h"
@@ -33,7 +33,7 @@ int BPF_PROG(begins, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* Also when it executes another program. */
+/* Also at execve(2). */
 SEC("tp_btf/task_rename")
 int BPF_PROG(is_called, struct task_struct *p, const char *comm)
 {
@@ -42,7 +42,7 @@ int BPF_PROG(is_called, struct task_struct *p, const char *comm)
 	return 0;
 }
 
-/* Its last sleep is told before; what it waits for while it is taken apart is none of its program's. */
+/* Its last sleep is sent before; what it waits for during its exit does not belong to the program. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(ends, struct task_struct *p)
 {
@@ -58,7 +58,7 @@ int BPF_PROG(ends, struct task_struct *p)
 	return 0;
 }
 
-/* Once, when watching begins: what the processes started before is watched as well. */
+/* Once, at the start: children that the processes had started before are watched as well. */
 SEC("iter/task")
 int started_before(struct bpf_iter__task *ctx)
 {

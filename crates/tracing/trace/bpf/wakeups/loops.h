@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Event loops: a watched thread returns from a call in which such loops wait, and comes back to it; what it did in between.
+/* Event loops: a watched thread returns from a call in which such loops wait, and calls it again; what it did in between.
  *
- * Attached only where programs are watched: every call of every thread of the machine passes by here then. */
+ * Attached only if programs are watched: every system call of every thread of the machine runs these programs. */
 #pragma once
 
 #include "state.h"
 
 enum progress { LOOP_RUNS, LOOP_BLOCKED, LOOP_READY };
 
-/* The call in which loops wait that has this number; 0: it is none. */
+/* The call with this number, if loops wait in it; 0: they do not. */
 static __always_inline const struct wait_call *wait_call(u32 number)
 {
 	for (u32 i = 0; i < WAIT_CALLS; i++)
@@ -17,7 +17,7 @@ static __always_inline const struct wait_call *wait_call(u32 number)
 	return 0;
 }
 
-/* It does something else from now on; what it did until now is added up. */
+/* Its state changes now; the time in the previous state is added to its sum. */
 static __always_inline void turns_to(struct loop *l, u32 progress, u64 now)
 {
 	struct iteration *i = &l->iteration;
@@ -37,7 +37,7 @@ static __always_inline void turns_to(struct loop *l, u32 progress, u64 now)
 	l->since = now;
 }
 
-/* Where it is in its program. */
+/* Samples the program's stack. */
 static __always_inline void look_at(void *ctx, struct iteration *i)
 {
 	long size = bpf_get_stack(ctx, i->frame, sizeof(i->frame), BPF_F_USER_STACK);
@@ -60,7 +60,7 @@ static __always_inline void came_back(struct loop *l, u64 now)
 		__sync_fetch_and_add(&told.lost, 1);
 }
 
-/* Poll and select are waits of the loop only where the thread has no better ones: whoever waits in epoll polls within an
+/* Poll and select are waits of the loop only if the thread has no better ones: a thread that waits in epoll polls within an
  * iteration. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(call_begins, void *regs, long number)
@@ -122,7 +122,7 @@ int BPF_PROG(call_ends, void *regs, long result)
 	return 0;
 }
 
-/* The kernel's tick is such a timer: whoever runs for too long is looked at by the next one. */
+/* The kernel's tick is such a timer: a thread that runs for too long is sampled at the next tick. */
 SEC("tp_btf/hrtimer_expire_entry")
 int overran(void *ctx)
 {

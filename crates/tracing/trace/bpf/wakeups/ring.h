@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Who had the CPU until when: written while a watched thread waits for it. */
+/* Ring of occupants of a CPU: written while a watched thread waits for it. */
 #pragma once
 
 #include "throttling.h"
 
-/* What kind of holder the current thread is. */
+/* Kind of occupant of the current thread. */
 static __always_inline u32 running(struct cpu *c, struct task_struct *p)
 {
 	return c->ahead == RUNS_AHEAD ? SERVER : p->prio < REAL_TIME ? URGENT : THREAD;
@@ -20,7 +20,7 @@ static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, str
 		copy(e->comm, p->comm);
 }
 
-/* Somebody else gets the CPU now, within an interrupt or softirq. */
+/* The occupant of the CPU changes, within an interrupt or softirq. */
 static __always_inline void interrupted(struct cpu *c, u64 now)
 {
 	struct task_struct *p = bpf_get_current_task_btf();

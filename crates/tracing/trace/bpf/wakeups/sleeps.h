@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A sleep is over: its record is sent when the next one begins. And when one that waits for a CPU is counted as waiting. */
+/* The record of a sleep, which is sent when the next one begins; and the count of threads that wait for a CPU. */
 #pragma once
 
 #include "waiting.h"
 
-/* Whether its stretches are sent: there is room for many, or for some and the wait is one of the thread's longest of late. */
+/* Whether its stretches are sent: there is room for many, or for some and the wait is one of the thread's longest recent ones. */
 static __always_inline u32 in_order(struct thread *s)
 {
 	struct record *r = &s->record;
@@ -16,7 +16,7 @@ static __always_inline u32 in_order(struct thread *s)
 	return unread < RECORDS / 8 || (unread < RECORDS / 2 && waited >= longest / 2);
 }
 
-/* How much of it is sent. */
+/* Length of the record that is sent. */
 static __always_inline u64 length(struct thread *s)
 {
 	struct record *r = &s->record;
@@ -37,7 +37,7 @@ static __always_inline u64 length(struct thread *s)
 	return __builtin_offsetof(struct record, occupant) + n * sizeof(struct occupant);
 }
 
-/* The thread goes to sleep: send what its last sleep came to, and begin the next. */
+/* The thread goes to sleep: send the record of its last sleep, and begin the next. */
 VERIFIED_ONCE int send(struct thread *s, u64 now, u32 state)
 {
 	if (!s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What is kept between two events: of each CPU, of each watched thread, and what user space reads and writes. */
+/* State between two events: of each CPU, of each watched thread, and shared with user space. */
 #pragma once
 
 #include "../program.h"
@@ -14,8 +14,8 @@
 #define FORGETS 256 /* wake-ups, in which a thread's longest wait becomes a third */
 #define KEPT 256 /* a power of two */
 
-/* Which processes, and whether what they start is watched as well; user space writes it at any time. No process has the id
- * ~0. */
+/* The watched processes, and whether their children are watched as well; user space may write it at any time. No process has the
+ * id ~0. */
 struct {
 	u32 tgid[WATCHED];
 	u32 children;
@@ -23,20 +23,20 @@ struct {
 
 #define WAIT_CALLS 8
 
-/* A call in which event loops wait: its number, and where in the registers the argument is that tells whether it does: any of
- * these bits, if there are some. */
+/* A call in which event loops wait: its number, and the register of the argument that determines whether it waits: any of these
+ * bits, if there are some. */
 struct wait_call {
 	u32 number, kind, rank, argument;
 	u64 mask;
 };
 
-/* User space knows the numbers of its machine, and which iterations are long. */
+/* Set by user space: the numbers on this machine, and from which length on iterations are long. */
 struct {
 	u64 above;
 	struct wait_call call[WAIT_CALLS];
 } loops SEC(".data.loops") = { ~0ull };
 
-/* What user space reads besides the records. */
+/* Counters that user space reads besides the records. */
 struct {
 	u64 lost; /* records that did not fit */
 	u32 stopper;
@@ -51,14 +51,14 @@ struct event {
 	char comm[16];
 };
 
-/* An interrupt that left its timers to a softirq: when, and whom it came upon. */
+/* An interrupt that left its timers to a softirq: its time, and the thread that it interrupted. */
 struct deferral {
 	u64 at, idle_since;
 	u32 pid, pad;
 	char comm[16];
 };
 
-/* Of real-time threads that are ready: the current thread, an ordinary one; or one that the current thread set aside. */
+/* Ahead of ready real-time threads: the current thread, an ordinary one; or one that the current thread preempted. */
 enum { RUNS_AHEAD = 1, SET_ASIDE };
 
 struct cpu {
@@ -88,7 +88,7 @@ struct {
 
 enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT, OVER };
 
-/* An event loop: the iteration that it is in, if `from` is not 0, and what it does since when. */
+/* An event loop: its current iteration, if `from` is not 0, and its current state and the start of that. */
 struct loop {
 	u64 since;
 	u32 progress, rank;
@@ -147,13 +147,13 @@ static __always_inline struct thread *known(struct task_struct *p)
 	return bpf_task_storage_get(&threads, p, 0, 0);
 }
 
-/* A child of a watched process is known from its first moment; who asks for no children does not pay for looking. */
+/* A child of a watched process is known from its fork on; without children, there is no overhead of looking. */
 static __always_inline int watched(struct task_struct *p)
 {
 	return named(p->tgid) || (control.children && known(p));
 }
 
-/* A name, by words: the compiler would go byte by byte where it does not know how the kernel aligns it. */
+/* Copies a name by words: the compiler would copy bytes, as it does not know the alignment in the kernel. */
 static __always_inline void copy(char *to, const char *from)
 {
 	((u64 *)to)[0] = ((const u64 *)from)[0];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* In a guest: a CPU that does not run, though a watched thread has it. */
+/* In a guest: a CPU that does not run although a watched thread has it. */
 #pragma once
 
 #include "state.h"
 
-/* A CPU at work takes an interrupt within so many nanoseconds: its tick. User space says before loading; in no guest, for ever. */
+/* A busy CPU takes an interrupt within this many nanoseconds: its tick. Set by user space before loading; without limit on bare metal. */
 const volatile u64 silence = ~0ull;
 
-/* The thread that has this CPU has had it no more than the CPU has run since `since`, when an interrupt last came: not even the
- * tick did. For how much of that, nobody knows. */
+/* Since `since`, when the last interrupt came, the CPU has not even taken its tick: the current thread did not have it all the
+ * time. For how long it ran is not known. */
 VERIFIED_ONCE int stood_still(u64 since, u64 now)
 {
 	struct task_struct *p = bpf_get_current_task_btf();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What keeps a thread that has its CPU from going on: page faults, signals that stop it, and its control group's freezer. */
+/* Interruptions of a running thread: page faults, stop signals, and the freezer of its cgroup. */
 #pragma once
 
 #include "state.h"
@@ -28,8 +28,8 @@ int BPF_PROG(signalled, int number, void *info, struct task_struct *p)
 	return 0;
 }
 
-/* The state in which it leaves its CPU: that of the freezer of cgroup v1 where it is frozen by that of v2, which has none of
- * its own. */
+/* The state in which it leaves its CPU. A thread frozen by cgroup v2, which has no state of its own, gets that of the freezer of
+ * cgroup v1. */
 static __always_inline u32 left_in(struct task_struct *leaves, u32 state)
 {
 	if (bpf_core_field_exists(leaves->frozen) && BPF_CORE_READ_BITFIELD(leaves, frozen))

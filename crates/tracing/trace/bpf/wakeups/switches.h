@@ -8,7 +8,7 @@
 #include "stops.h"
 #include "throttling.h"
 
-/* Who had the CPU that the thread was without from `since` until now, the loss of that number, from 1. */
+/* Occupants of the CPU that the thread had lost from `since` until now, in the loss of that number, from 1. */
 VERIFIED_ONCE int lost_to(struct cpu *c, struct thread *s, u32 number, u64 since, u64 now)
 {
 	if (!c || !s)
@@ -19,7 +19,7 @@ VERIFIED_ONCE int lost_to(struct cpu *c, struct thread *s, u32 number, u64 since
 	return 0;
 }
 
-/* It goes on. What is left of a wait after the group had time again is a wait for the CPU. */
+/* It gets a CPU again. The rest of a wait after the group was unthrottled is a wait for the CPU. */
 static __always_inline void goes_on(struct cpu *c, struct thread *s, u32 last, u64 now)
 {
 	struct record *r = &s->record;
@@ -60,8 +60,8 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 	}
 }
 
-/* Whether it has the CPU before threads of real-time priority, and before the kernel's fair server: the stopper of a CPU, which
- * is called migration/N, and threads of SCHED_DEADLINE. */
+/* Whether it precedes threads of real-time priority and the kernel's fair server: the stopper of a CPU, which is called
+ * migration/N, and threads of SCHED_DEADLINE. */
 static __always_inline u32 outranks_real_time(struct task_struct *p)
 {
 	static const char stopper[8] = "migratio";
@@ -70,8 +70,8 @@ static __always_inline u32 outranks_real_time(struct task_struct *p)
 
 #define DEADLINE 6 /* SCHED_DEADLINE, sched(7) */
 
-/* Whether it has used up its own runtime: a thread of SCHED_DEADLINE that is ready is kept from its CPU by nobody else than its
- * like and the stopper. Source: pick_next_task() in kernel/sched/core.c asks the classes in that order. */
+/* Whether it has used up its own runtime: a ready thread of SCHED_DEADLINE is kept from its CPU only by other ones and by the
+ * stopper. Source: pick_next_task() in kernel/sched/core.c asks the classes in that order. */
 static __always_inline u32 has_no_budget(struct task_struct *prev, struct task_struct *next)
 {
 	return prev->policy == DEADLINE && !outranks_real_time(next);
@@ -97,8 +97,8 @@ static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct tas
 	__sync_fetch_and_add(&c->waiting, 1);
 }
 
-/* What the hypervisor has taken from this CPU since the thread last went to sleep on it. The switch has just looked at the
- * queue's clock, which leaves that out. */
+/* Steal time of this CPU since the thread last went to sleep on it. The switch has just updated the clock of the run queue, which
+ * excludes it. */
 static __always_inline void stolen(struct thread *s, struct task_struct *p)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -110,8 +110,8 @@ static __always_inline void stolen(struct thread *s, struct task_struct *p)
 	s->slept_on = cpu + 1;
 }
 
-/* Whether an ordinary thread gets the CPU that a real-time one would go on with, or one after such a one: the kernel's fair
- * server, or its throttling, keeps those off. One of deadlines that has used up its own time is no such thread. */
+/* Whether an ordinary thread gets the CPU although a real-time thread is ready, or follows one that did: the kernel's fair server
+ * or throttling prefers it. A deadline thread that has used up its runtime is no such thread. */
 static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, struct task_struct *next, u32 ready)
 {
 	if (outranks_real_time(next))
@@ -167,7 +167,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 			stops_waiting(s); /* woken before it left */
 		stolen(s, prev);
 		send(s, now, left_in(prev, state));
-		/* Of the sleep that begins, like the state: the one before has been sent. */
+		/* For the sleep that begins, like the state: the previous one has been sent. */
 		if (state & (4 | 8)) {
 			s->record.stopper = told.stopper;
 			copy(s->record.stopper_comm, told.comm);

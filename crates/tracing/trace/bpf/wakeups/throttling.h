@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Whether a thread is kept from its CPU although it is ready: its group has used up its time. */
+/* Whether a ready thread is kept from its CPU because its group is throttled. */
 #pragma once
 
 #include "../throttled.h"
 #include "state.h"
 
-/* Whether a thread whose address was kept has no time left: reading through it takes a call each. */
+/* Whether a thread with a stored address is throttled: each read through such an address takes a helper call. */
 static __always_inline u32 is_set_aside(u64 address)
 {
 	struct task_struct *p = (void *)address;
@@ -15,7 +15,7 @@ static __always_inline u32 is_set_aside(u64 address)
 	return bpf_core_field_exists(struct cfs_rq, throttle_count) && BPF_CORE_READ(p, se.cfs_rq, throttle_count) > 0;
 }
 
-/* No event tells when a group has time again: it is looked after what may have given it some. */
+/* There is no event when a group is unthrottled: it is checked after events that may have caused it. */
 static __always_inline void look_after_set_aside(struct cpu *c)
 {
 	if (!c->set_aside || is_set_aside(c->set_aside))
@@ -24,7 +24,7 @@ static __always_inline void look_after_set_aside(struct cpu *c)
 	c->freed = bpf_ktime_get_ns();
 }
 
-/* Real-time threads are throttled by group where they have groups, otherwise all of a CPU. */
+/* With real-time group scheduling, real-time threads are throttled by group, otherwise all of a CPU. */
 static __always_inline u32 rt_throttled(struct task_struct *p)
 {
 	if (p->prio >= REAL_TIME || !bpf_core_field_exists(struct rt_rq, rt_throttled))

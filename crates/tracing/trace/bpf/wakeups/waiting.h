@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Who had the CPU while a watched thread, or its timer, waited: the ring, added up backwards. */
+/* Occupants of the CPU while a watched thread, or its timer, waited: sums over the ring, backwards. */
 #pragma once
 
 #include "state.h"
@@ -11,7 +11,7 @@ struct walk {
 	u32 before, pad;
 };
 
-/* Whether `e` is of whoever has this place; threads are told apart by name, so that a herd takes one. */
+/* Whether `e` is of the occupant in this slot; threads are distinguished by name, so that a thread pool takes one slot. */
 static __always_inline int is_of(struct occupant *o, struct event *e, u32 before)
 {
 	u64 *name = (u64 *)e->comm, *other = (u64 *)o->comm;
@@ -21,7 +21,7 @@ static __always_inline int is_of(struct occupant *o, struct event *e, u32 before
 	return o->id == e->id || (is_thread && name[0] && other[0] == name[0] && other[1] == name[1]);
 }
 
-/* The order in which they came: as many stretches as there is room for. */
+/* Stretches in order, as many as there is room for. */
 static __always_inline void list(struct record *r, u32 id, u32 who, u64 from, u64 until)
 {
 	u64 n = r->stretches;
@@ -85,8 +85,8 @@ static long step(u32 i, struct walk *w)
 	return lo <= w->base;
 }
 
-/* Who had `c` from `base` until `now`, of which `rest` had what the ring up to `head` does not know yet; returns what is
- * longer ago than the ring goes. */
+/* Occupants of `c` from `base` until `now`; `rest` is the occupant after the last event of the ring at `head`. Returns the time
+ * that the ring no longer covers. */
 static __always_inline u64 had(struct walk *w, u64 now, struct event *rest)
 {
 	u64 last = w->c->ring[(w->head - 1) & MASK].until;
@@ -98,7 +98,7 @@ static __always_inline u64 had(struct walk *w, u64 now, struct event *rest)
 	return w->hi > w->base ? w->hi - w->base : 0;
 }
 
-/* Most wait for one thread only, or for none: nothing is to be added up then. */
+/* Most threads wait for one occupant only, or for none: then nothing has to be summed. */
 static __always_inline int waited_for_one(struct cpu *c, u64 head, u64 base, struct record *r)
 {
 	struct event *e = &c->ring[(head - 1) & MASK], *b = &c->ring[(head - 2) & MASK];
@@ -113,8 +113,8 @@ static __always_inline int waited_for_one(struct cpu *c, u64 head, u64 base, str
 	return 1;
 }
 
-/* From when on it waits for `c`, which has that number: from the end of the interrupt that woke it there. Where too much has
- * happened since for that to be known, from the wake-up: what is left of the interrupt had the CPU then, like any other. */
+/* Start of its wait for `c`, which has that number: the end of the interrupt that woke it there. If the ring no longer covers
+ * that, the wake-up: the rest of the interrupt is then an occupant like any other. */
 static __always_inline void interrupt_over(struct cpu *c, struct thread *s, u32 cpu)
 {
 	struct record *r = &s->record;
@@ -125,7 +125,7 @@ static __always_inline void interrupt_over(struct cpu *c, struct thread *s, u32 
 		r->next_timer = c->next_timer[s->wake & (KEPT - 1)];
 }
 
-/* Who had the CPU while the thread waited for this one. */
+/* Occupants of this CPU while the thread waited for it. */
 static __always_inline void sum_up(struct thread *s)
 {
 	struct record *r = &s->record;
@@ -143,7 +143,7 @@ static __always_inline void sum_up(struct thread *s)
 		r->older += w.hi - base;
 }
 
-/* It waited for `c`, and is pulled away: the same up to now. What the ring does not know yet, the current thread has had. */
+/* It waited for `c`, and is pulled away: the occupants up to now. The current thread is the one after the last event of the ring. */
 VERIFIED_ONCE int waited_for(struct cpu *c, struct thread *s, u64 now)
 {
 	if (!c || !s)
@@ -157,7 +157,7 @@ VERIFIED_ONCE int waited_for(struct cpu *c, struct thread *s, u64 now)
 	return 0;
 }
 
-/* Its timer waited for the softirq: the same until it was served. */
+/* Its timer waited for the softirq: the occupants until it was served. */
 VERIFIED_ONCE int timer_waited(struct thread *s)
 {
 	if (!s)

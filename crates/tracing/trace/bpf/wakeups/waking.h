@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A watched thread is woken: by whom, by which timer, and for which CPU. */
+/* A watched thread is woken: its waker, its timer, and its CPU. */
 #pragma once
 
 #include "loops.h"
@@ -23,7 +23,7 @@ static __always_inline void woken_by_timer(struct thread *s, struct cpu *c)
 	s->served_head = c->head;
 }
 
-/* Who wakes it; of a timer, whom its interrupt came upon. */
+/* The waker; for a timer, the thread that its interrupt interrupted. */
 static __always_inline void woken_by(struct record *r, struct cpu *c)
 {
 	struct task_struct *by = bpf_get_current_task_btf();
@@ -35,7 +35,7 @@ static __always_inline void woken_by(struct record *r, struct cpu *c)
 	}
 	copy(r->by_comm, by->comm);
 	r->idle_since = by->pid ? 0 : c->idle_since;
-	/* The timer's own interrupt is no one that it interrupted: on some machines it has a handler. */
+	/* On some machines the timer interrupt has a handler: it did not interrupt itself. */
 	if (c->handler && (!c->timer || c->in_tick)) {
 		r->flags |= BY_INTERRUPT;
 		r->by = c->handler - 1;
@@ -47,7 +47,7 @@ static __always_inline void woken_by(struct record *r, struct cpu *c)
 	}
 }
 
-/* What comes after it was woken. */
+/* Events after its wake-up. */
 static __always_inline void begins_anew(struct thread *s)
 {
 	struct record *r = &s->record;
@@ -55,7 +55,7 @@ static __always_inline void begins_anew(struct thread *s)
 	r->losses = r->occupants = r->stretches = 0;
 }
 
-/* It waits for a CPU from now on; in an interrupt, for the end of that one first. */
+/* It waits for a CPU from now on; in an interrupt, first for the end of that. */
 static __always_inline void wakes(struct cpu *c, struct thread *s)
 {
 	s->woken_on = bpf_get_smp_processor_id();
@@ -78,7 +78,7 @@ int BPF_PROG(waking, struct task_struct *p)
 	if (!c || !s || s->stage == WOKEN || s->stage == OVER)
 		return 0;
 	struct record *r = &s->record;
-	/* A timer wakes whom it is for as soon as it is served; beside dispatch, reading the clock is most of the cost. */
+	/* A timer wakes its thread as soon as it is served; besides dispatch, reading the clock is most of the cost. */
 	u64 now = c->timer ? c->served : bpf_ktime_get_ns();
 	if (s->loop.progress == LOOP_BLOCKED)
 		turns_to(&s->loop, LOOP_READY, now);
@@ -87,7 +87,7 @@ int BPF_PROG(waking, struct task_struct *p)
 		stops_waiting(s);
 	if (s->stage != ASLEEP)
 		send(s, now, 1); /* it was about to sleep; it has its CPU still, or lost it on the way */
-	/* Before anything of its record is written: what is counted for all CPUs to see waits for what was written before. */
+	/* Before its record is written: an atomic add waits for all earlier writes. */
 	if (left) {
 		s->cpu = p->thread_info.cpu;
 		wakes(c, s);
@@ -112,8 +112,8 @@ int BPF_PROG(waking, struct task_struct *p)
 	return 0;
 }
 
-/* Since Linux 7.1 a program's timer whose time has passed is not set any more: nobody sleeps, and nobody is woken. That is
- * a sleep without length, which ends where it begins. */
+/* Since Linux 7.1 a timer whose time has passed is not armed any more: the thread neither sleeps nor is woken. That is recorded
+ * as a sleep of length 0. */
 SEC("tp_btf/hrtimer_start_expired")
 int BPF_PROG(has_passed, struct hrtimer *timer)
 {
@@ -139,7 +139,7 @@ int BPF_PROG(has_passed, struct hrtimer *timer)
 	return 0;
 }
 
-/* A thread without CPU waits for another one from now on: who has that is taken down; who had the first one, nobody knows. */
+/* A preempted thread waits for another CPU from now on: its occupants are recorded; those of the first one are not known. */
 static __always_inline int lost_elsewhere(struct thread *s, u32 to)
 {
 	struct cpu *target = on(to);

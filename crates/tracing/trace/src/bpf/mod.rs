@@ -1,9 +1,9 @@
-//! Programs in the kernel: `bpf/wakeups.bpf.c`, made with `cargo xtask bpf`, loaded here.
+//! The BPF tracer: loads `bpf/wakeups.bpf.c`, which `cargo xtask bpf` compiles.
 //!
-//! Nothing of it outlives the process: programs and maps go with their file descriptors.
+//! Nothing of it outlives the process: programs and maps are freed with their file descriptors.
 
 mod iteration;
-mod life;
+mod lifecycle;
 mod record;
 
 use std::io::Read;
@@ -16,93 +16,93 @@ use howlate_linux::clock;
 use howlate_model::{Iteration, LifeEvent, Span, TracedSleep, TracerGap, TracerRefusal};
 use howlate_procfs::Root;
 
-use crate::irq_names::Interrupts;
-use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
-use crate::missing_events::Without::AllBut;
-use crate::missing_events::{Gap, Gaps, TIMER_INTERRUPTS, Without};
-use crate::namespace::{has_the_kernels_ids, process_of};
-use crate::quota::Quotas;
-use crate::standstill::Standstill;
-use crate::steal::{SILENCE, Steal};
+use crate::irq_names::InterruptNames;
+use crate::loading::{BpfProgram, damaged, load, optional, refusal, required, tracepoint};
+use crate::machine::{check_pid_namespace, cpu_slots, process_of};
+use crate::missing_events::EventNeed::Costs;
+use crate::missing_events::{EventNeed, MissingEvent, MissingEvents, TIMER_INTERRUPTS};
+use crate::quota::QuotaTracker;
+use crate::standstill::StandstillDetector;
+use crate::steal::{SILENCE, StealCounter};
 use crate::{Tier, Tracer};
 use iteration::LOOPS;
 
-/// Processes that can be watched at once: `WATCHED` of the kernel's side.
-const WATCHED: usize = 4;
+/// Processes that can be watched at once: `MAX_PROCESSES` in the BPF program.
+const MAX_PROCESSES: usize = 4;
 /// No process has this id.
-const NOBODY: u32 = u32::MAX;
+const NO_PROCESS: u32 = u32::MAX;
 
-/// Records that are put together before they are told of: a ring of 16 MiB is full when a busy machine has kept its reader waiting, and
-/// takes four times that as what it says. A reader that takes it in by and by never holds that much.
-const AT_ONCE: u32 = 4_096;
+/// Records that are parsed per batch: the ring of 16 MiB is full after a busy machine has delayed its reader, and parsed records take four
+/// times its size.
+const BATCH: u32 = 4_096;
 
-const PROGRAMS: [Program; 23] = [
-    helpful("tick_begins", "local_timer_entry", TIMER_INTERRUPTS),
-    helpful("tick_ends", "local_timer_exit", TIMER_INTERRUPTS),
-    helpful("timer_served", "hrtimer_expire_entry", AllBut(TracerGap::Timers)),
-    helpful("has_passed", "hrtimer_start_expired", Without::All),
-    helpful("rearmed", "hrtimer_rearm", Without::All),
-    helpful("handler_begins", "irq_handler_entry", AllBut(TracerGap::Interrupts)),
-    helpful("handler_ends", "irq_handler_exit", AllBut(TracerGap::Interrupts)),
-    helpful("deferred", "softirq_raise", AllBut(TracerGap::Softirqs)),
-    helpful("softirq_begins", "softirq_entry", AllBut(TracerGap::Softirqs)),
-    helpful("softirq_ends", "softirq_exit", AllBut(TracerGap::Softirqs)),
-    needed("waking", "sched_waking"),
-    needed("migrates", "sched_migrate_task"),
-    needed("switches", "sched_switch"),
-    helpful("begins", "sched_process_fork", AllBut(TracerGap::Lives)),
-    helpful("is_called", "task_rename", AllBut(TracerGap::Lives)),
-    helpful("ends", "sched_process_exit", AllBut(TracerGap::Lives)),
-    helpful(CALLS[0], "call_function_single_entry", Without::All),
-    helpful(CALLS[1], "reschedule_entry", Without::All),
-    helpful(LOOPS[0], "sys_enter", Without::All),
-    helpful(LOOPS[1], "sys_exit", Without::All),
-    helpful(LOOPS[2], "hrtimer_expire_entry", Without::All),
-    helpful("page_fault", "page_fault_user", AllBut(TracerGap::PageFaults)),
-    helpful("signalled", "signal_generate", AllBut(TracerGap::Signals)),
+const PROGRAMS: [BpfProgram; 23] = [
+    optional("tick_begins", "local_timer_entry", TIMER_INTERRUPTS),
+    optional("tick_ends", "local_timer_exit", TIMER_INTERRUPTS),
+    optional("timer_served", "hrtimer_expire_entry", Costs(TracerGap::Timers)),
+    optional("has_passed", "hrtimer_start_expired", EventNeed::Optional),
+    optional("rearmed", "hrtimer_rearm", EventNeed::Optional),
+    optional("handler_begins", "irq_handler_entry", Costs(TracerGap::Interrupts)),
+    optional("handler_ends", "irq_handler_exit", Costs(TracerGap::Interrupts)),
+    optional("deferred", "softirq_raise", Costs(TracerGap::Softirqs)),
+    optional("softirq_begins", "softirq_entry", Costs(TracerGap::Softirqs)),
+    optional("softirq_ends", "softirq_exit", Costs(TracerGap::Softirqs)),
+    required("waking", "sched_waking"),
+    required("migrates", "sched_migrate_task"),
+    required("switches", "sched_switch"),
+    optional("begins", "sched_process_fork", Costs(TracerGap::Lives)),
+    optional("is_called", "task_rename", Costs(TracerGap::Lives)),
+    optional("ends", "sched_process_exit", Costs(TracerGap::Lives)),
+    optional(CALLS[0], "call_function_single_entry", EventNeed::Optional),
+    optional(CALLS[1], "reschedule_entry", EventNeed::Optional),
+    optional(LOOPS[0], "sys_enter", EventNeed::Optional),
+    optional(LOOPS[1], "sys_exit", EventNeed::Optional),
+    optional(LOOPS[2], "hrtimer_expire_entry", EventNeed::Optional),
+    optional("page_fault", "page_fault_user", Costs(TracerGap::PageFaults)),
+    optional("signalled", "signal_generate", Costs(TracerGap::Signals)),
 ];
 
-/// When idle CPUs take the interrupts of others: attached only where that is asked for.
+/// Record when idle CPUs take inter-processor interrupts; attached only on request.
 const CALLS: [&str; 2] = ["called_to_work", "called_to_switch"];
 
-/// Watches what the processes have started before, where that is asked for.
+/// Lists the threads that the processes had started before; used only with children.
 const STARTED_BEFORE: &str = "started_before";
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/wakeups.bpf.o");
 
-/// The programs, loaded.
+/// The loaded programs.
 pub(crate) struct Bpf {
     kernel: Ebpf,
-    /// Those that this kernel has events for.
+    /// Programs whose events this kernel has.
     programs: Vec<&'static str>,
     attached: Vec<(&'static str, BtfTracePointLinkId)>,
     records: RingBuf<MapData>,
-    /// Those that are always watched, and those that are now.
+    /// Processes that are always watched, and those that are now.
     processes: Vec<u32>,
     watched: Vec<u32>,
-    /// Whether what they start is watched as well.
+    /// Whether children are watched as well.
     children: bool,
     lives: Vec<LifeEvent>,
     calls: bool,
-    /// Whether event loops are watched, and what was seen of them.
+    /// Whether event loops are followed, and their iterations.
     loops: bool,
     iterations: Vec<Iteration>,
-    /// Records lost, as last read.
+    /// Lost records at the last reading.
     lost: u64,
-    interrupts: Interrupts,
-    quotas: Quotas,
-    steal: Steal,
-    standstill: Standstill,
-    gaps: Gaps,
+    interrupts: InterruptNames,
+    quotas: QuotaTracker,
+    steal: StealCounter,
+    standstill: StandstillDetector,
+    missing_events: MissingEvents,
 }
 
 impl Bpf {
-    /// Loads the programs, to watch `processes`; but for those of events that are `hidden`.
+    /// Loads the programs to watch `processes`, except those of `hidden` events.
     pub(crate) fn open(processes: &[u32], hidden: &[&str]) -> Result<Self, TracerRefusal> {
-        has_the_kernels_ids()?;
+        check_pid_namespace()?;
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
-        let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
-        let steal = Steal::new(Root::live());
+        let cpus = cpu_slots();
+        let steal = StealCounter::new(Root::live());
         let silence = if steal.is_guest() { SILENCE.as_nanos() } else { u64::MAX };
         let mut kernel = EbpfLoader::new()
             .allow_unsupported_maps()
@@ -111,7 +111,7 @@ impl Bpf {
             .map_max_entries("cpus", cpus)
             .load(OBJECT)
             .map_err(|error| refusal("create its maps", &error))?;
-        let (programs, gaps) = those_that_load(|program| match hidden.contains(&program.event) {
+        let (programs, missing_events) = usable_programs(|program| match hidden.contains(&program.event) {
             true => Ok(false),
             false => load(&mut kernel, program, &types),
         })?;
@@ -131,11 +131,11 @@ impl Bpf {
             loops: false,
             iterations: Vec::new(),
             lost: 0,
-            interrupts: Interrupts::default(),
-            quotas: Quotas::new(Root::live()),
+            interrupts: InterruptNames::default(),
+            quotas: QuotaTracker::new(Root::live()),
             steal,
-            standstill: Standstill::new(&Root::live()),
-            gaps,
+            standstill: StandstillDetector::new(&Root::live()),
+            missing_events,
         })
     }
 
@@ -144,55 +144,57 @@ impl Bpf {
         program.and_then(|program| program.try_into().ok()).ok_or_else(|| damaged(STARTED_BEFORE))
     }
 
-    /// Children that come meanwhile are watched by who starts them.
-    fn watch_what_was_started_before(&mut self) -> Result<(), TracerRefusal> {
+    /// Children that start meanwhile are watched by the fork event of their parent.
+    fn watch_existing_children(&mut self) -> Result<(), TracerRefusal> {
         let refused = |error: &(dyn std::error::Error + 'static)| refusal("list its threads", error);
         let program = self.started_before()?;
         let link = program.attach().map_err(|error| refused(&error))?;
         let link = program.take_link(link).map_err(|error| refused(&error))?;
-        let mut listed = link.into_file().map_err(|error| refused(&error))?;
-        // Nothing is told: whoever is listed is watched from then on.
-        listed.read_to_end(&mut Vec::new()).map(drop).map_err(|error| refused(&error))
+        let mut output = link.into_file().map_err(|error| refused(&error))?;
+        // The program writes no output: it marks each listed thread as watched.
+        output.read_to_end(&mut Vec::new()).map(drop).map_err(|error| refused(&error))
     }
 
-    /// Records that have not fitted, and wake-ups that no event told of, all together.
+    /// Total of records that did not fit, and of wake-ups without an event.
     fn lost_and_missed(&self) -> (u64, u64) {
-        let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 5]>::try_from(map).ok());
-        told.and_then(|told| told.get(&0, 0).ok()).map_or((0, 0), |told| (told[0], told[4]))
+        let counters = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 5]>::try_from(map).ok());
+        counters
+            .and_then(|counters| counters.get(&0, 0).ok())
+            .map_or((0, 0), |counters| (counters[0], counters[4]))
     }
 
-    /// How many records were lost since that was asked last.
+    /// Records lost since the last call.
     fn lost_since(&mut self) -> u64 {
         let (lost, _) = self.lost_and_missed();
         lost - std::mem::replace(&mut self.lost, lost)
     }
 
-    /// Reads the next records, no more than [`AT_ONCE`]; whether there may be more.
+    /// Reads at most [`BATCH`] records; returns whether there may be more.
     fn next_records(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> bool {
-        let (mut all, mut count) = (Vec::new(), 0);
-        while count < AT_ONCE
+        let (mut sleeps, mut count) = (Vec::new(), 0);
+        while count < BATCH
             && let Some(bytes) = self.records.next()
         {
             count += 1;
-            if let Some(life) = life::parse(&bytes) {
+            if let Some(life) = lifecycle::parse(&bytes) {
                 self.lives.push(life);
             } else if let Some(iteration) = iteration::parse(&bytes) {
                 self.iterations.push(iteration);
             } else {
-                all.extend(record::parse(&bytes, &mut self.interrupts));
+                sleeps.extend(record::parse(&bytes, &mut self.interrupts));
             }
         }
-        // After the records: a quota is counted before whom it kept runs on.
-        self.quotas.look(clock::now());
-        self.steal.look(clock::now());
-        self.standstill.witness(&mut all);
-        for mut one in all {
-            self.gaps.doubt(&mut one);
-            self.quotas.name_group(&mut one);
-            self.steal.witness(&mut one);
-            seen(one);
+        // After the records: throttling is counted before the throttled thread runs again.
+        self.quotas.read(clock::now());
+        self.steal.read(clock::now());
+        self.standstill.annotate(&mut sleeps);
+        for mut sleep in sleeps {
+            self.missing_events.correct(&mut sleep);
+            self.quotas.annotate(&mut sleep);
+            self.steal.annotate(&mut sleep);
+            seen(sleep);
         }
-        count == AT_ONCE
+        count == BATCH
     }
 }
 
@@ -201,30 +203,31 @@ impl Tracer for Bpf {
         Tier::Bpf
     }
 
-    fn gaps(&self) -> &[Gap] {
-        self.gaps.all()
+    fn missing_events(&self) -> &[MissingEvent] {
+        self.missing_events.all()
     }
 
     fn start(&mut self) -> Result<(), TracerRefusal> {
         self.watched.clone_from(&self.processes);
-        self.quotas = Quotas::new(Root::live());
-        self.steal.look(clock::now());
-        // Nobody is watched by some of them only: what was not seen would be taken for what did not happen.
+        self.quotas = QuotaTracker::new(Root::live());
+        self.steal.read(clock::now());
+        // No thread may be watched while only some programs are attached: events that are not seen would be taken for ones that did not
+        // happen.
         watch(&mut self.kernel, &[], false)?;
         let (calls, loops) = (self.calls, self.loops);
-        let is_wanted = |name: &&&str| (calls || !CALLS.contains(name)) && (loops || !LOOPS.contains(name));
-        for &name in self.programs.iter().filter(is_wanted) {
-            let program = program(&mut self.kernel, name)?;
+        let is_used = |name: &&&str| (calls || !CALLS.contains(name)) && (loops || !LOOPS.contains(name));
+        for &name in self.programs.iter().filter(is_used) {
+            let program = tracepoint(&mut self.kernel, name)?;
             let link = program.attach().map_err(|error| refusal("attach its programs", &error))?;
             self.attached.push((name, link));
         }
         watch(&mut self.kernel, &self.watched, self.children)?;
-        if self.children { self.watch_what_was_started_before() } else { Ok(()) }
+        if self.children { self.watch_existing_children() } else { Ok(()) }
     }
 
     fn with_children(&mut self) -> Result<bool, TracerRefusal> {
-        // Children are watched from their beginning on, or when they are found.
-        if self.gaps.has(TracerGap::Lives) {
+        // Children are watched from their fork on, or when they are found.
+        if self.missing_events.has(TracerGap::Lives) {
             return Ok(false);
         }
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
@@ -234,14 +237,14 @@ impl Tracer for Bpf {
         Ok(true)
     }
 
-    fn with_calls(&mut self, wanted: bool) {
-        self.calls = wanted;
+    fn with_calls(&mut self, is_wanted: bool) {
+        self.calls = is_wanted;
     }
 
     fn with_loops(&mut self, above: Span) -> Result<bool, TracerRefusal> {
         self.loops = LOOPS[..2].iter().all(|name| self.programs.contains(name));
         if self.loops {
-            iteration::tell(&mut self.kernel, above)?;
+            iteration::configure(&mut self.kernel, above)?;
         }
         Ok(self.loops)
     }
@@ -255,12 +258,12 @@ impl Tracer for Bpf {
     }
 
     fn lives(&mut self) -> Option<Vec<LifeEvent>> {
-        (!self.gaps.has(TracerGap::Lives)).then(|| std::mem::take(&mut self.lives))
+        (!self.missing_events.has(TracerGap::Lives)).then(|| std::mem::take(&mut self.lives))
     }
 
-    /// All threads of the watched processes are followed; that of `tid` becomes one of them.
+    /// All threads of the watched processes are followed; the process of `tid` becomes one of them.
     fn follow(&mut self, tid: u32, slack: Span) -> Result<(), TracerRefusal> {
-        self.gaps.follow(tid, slack);
+        self.missing_events.follow(tid, slack);
         self.quotas.follow(tid, clock::now());
         match process_of(tid) {
             Some(process) if !self.children && !self.watched.contains(&process) => {
@@ -272,7 +275,7 @@ impl Tracer for Bpf {
     }
 
     fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64 {
-        // Who does not ask for them has no use for them.
+        // What the caller did not take from the last reading is dropped.
         self.lives.clear();
         self.iterations.clear();
         while self.next_records(seen) {}
@@ -287,44 +290,44 @@ impl Tracer for Bpf {
     }
 
     fn stop(&mut self) {
-        // One program after the other is detached: until then, the others see what it does not.
+        // Programs are detached one after the other: the remaining ones would see what the detached ones do not.
         drop(watch(&mut self.kernel, &[], false));
         for (name, link) in self.attached.drain(..) {
-            // One that is gone already is what is wanted.
-            let program = program(&mut self.kernel, name);
+            // A program that is already detached is no error.
+            let program = tracepoint(&mut self.kernel, name);
             drop(program.map(|program| program.detach(link)));
         }
     }
 }
 
-/// The programs that can be used, by which ones load, and what is not told without the others.
-fn those_that_load(
-    mut loads: impl FnMut(&Program) -> Result<bool, TracerRefusal>,
-) -> Result<(Vec<&'static str>, Gaps), TracerRefusal> {
-    let (mut loaded, mut gaps) = (Vec::new(), Gaps::default());
+/// The programs that load, and what is not seen without the others.
+fn usable_programs(
+    mut loads: impl FnMut(&BpfProgram) -> Result<bool, TracerRefusal>,
+) -> Result<(Vec<&'static str>, MissingEvents), TracerRefusal> {
+    let (mut loaded, mut missing_events) = (Vec::new(), MissingEvents::default());
     for program in &PROGRAMS {
-        match (loads(program)?, program.without) {
+        match (loads(program)?, program.need) {
             (true, _) => loaded.push(program),
-            (false, Without::AllBut(costs)) => gaps.add(program.event, costs),
-            (false, Without::Nothing) => {
+            (false, EventNeed::Costs(costs)) => missing_events.add(program.event, costs),
+            (false, EventNeed::Required) => {
                 return Err(TracerRefusal::EventMissing { name: program.event.to_owned() });
             }
-            (false, Without::All) => {}
+            (false, EventNeed::Optional) => {}
         }
     }
-    loaded.retain(|program| !gaps.takes(program.without));
-    Ok((loaded.into_iter().map(|program| program.name).collect(), gaps))
+    loaded.retain(|program| !missing_events.makes_useless(program.need));
+    Ok((loaded.into_iter().map(|program| program.name).collect(), missing_events))
 }
 
 fn watch(kernel: &mut Ebpf, processes: &[u32], children: bool) -> Result<(), TracerRefusal> {
-    if processes.len() > WATCHED {
-        return Err(TracerRefusal::TooMany { asked: processes.len(), most: WATCHED });
+    if processes.len() > MAX_PROCESSES {
+        return Err(TracerRefusal::TooMany { asked: processes.len(), most: MAX_PROCESSES });
     }
-    let mut settings = [NOBODY; WATCHED + 1];
+    let mut settings = [NO_PROCESS; MAX_PROCESSES + 1];
     settings[..processes.len()].copy_from_slice(processes);
-    settings[WATCHED] = children.into();
+    settings[MAX_PROCESSES] = children.into();
     let control = kernel.map_mut(".data.control").ok_or_else(|| damaged(".data.control"))?;
-    let mut control: Array<_, [u32; WATCHED + 1]> =
+    let mut control: Array<_, [u32; MAX_PROCESSES + 1]> =
         Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
     control.set(0, settings, 0).map_err(|error| refusal("take its settings", &error))
 }

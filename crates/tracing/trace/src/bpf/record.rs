@@ -1,4 +1,4 @@
-//! What the kernel's side sends, as `bpf/record.h` lays it out.
+//! Parses the records of sleeps, laid out in `bpf/record.h`.
 
 use howlate_linux::wait_syscall_table::call_name;
 use howlate_model::{
@@ -6,10 +6,10 @@ use howlate_model::{
     WakeSource,
 };
 
-use crate::fields::Fields;
-use crate::irq_names::Interrupts;
+use crate::fields::FieldReader;
+use crate::irq_names::InterruptNames;
 use crate::occupant::{OccupantKind, nameless, thread};
-use crate::preemption::{KeptOff, Loss};
+use crate::preemption::{LossInterval, LossReason};
 
 const BY_TIMER: u32 = 1;
 const BY_INTERRUPT: u32 = 2;
@@ -23,40 +23,40 @@ const REAL_TIME_THREAD: u32 = 64;
 /// kernel's `sched.h`.
 const STOPPED: u32 = 4 | 8 | 0x8000;
 
-/// Added to the kind of an occupant that had the CPU while the timer waited for its softirq.
+/// Added to the kind of an occupant that used the CPU while the timer waited for its softirq.
 const BEFORE: u32 = 16;
 
-/// Times the number of a loss, from 1, added to the kind of an occupant that had the CPU then.
+/// Times the number of a loss, from 1: added to the kind of an occupant that used the CPU during that loss.
 const LOST_TO: u32 = 32;
 
-/// Added to the kind of an occupant that is several threads of one name.
+/// Added to the kind of an occupant that stands for several threads of one name.
 const SEVERAL: u32 = 0x1_0000;
 
-/// Names that a record has room for.
+/// Names that fit into a record.
 const NAMES: u32 = 10;
 
-/// From this bit on a stretch has what is added to the kind of its occupant.
+/// From this bit on, a stretch holds what is added to the kind of its occupant.
 const WAITED_BITS: u32 = 8;
 
-/// What stands for a system call's number where the thread slept in none, and where nobody saw.
+/// Instead of a system call's number: the thread slept in none, or it was not seen.
 const NO_CALL: u32 = u32::MAX;
 const UNSEEN_CALL: u32 = u32::MAX - 1;
 
-/// Losses of the CPU that a record has room for.
+/// CPU losses that fit into a record.
 const LOSSES: usize = 4;
 
-/// Reads one record; `None` if it is not one.
-pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedSleep> {
-    let mut fields = Fields(bytes);
-    let asleep_since = fields.time_if_seen()?;
+/// `None`: another kind of record.
+pub(super) fn parse(bytes: &[u8], interrupts: &mut InterruptNames) -> Option<TracedSleep> {
+    let mut fields = FieldReader(bytes);
+    let asleep_since = fields.optional_time()?;
     let (soft, hard) = (fields.time()?, fields.time()?);
-    let (interrupt, first_served, served) = (fields.time_if_seen()?, fields.time()?, fields.time()?);
-    let (waking, runnable, switched_in) = (fields.time()?, fields.time()?, fields.time_if_seen()?);
-    let (first_fault, asleep_again) = (fields.time_if_seen()?, fields.time_if_seen()?);
+    let (interrupt, first_served, served) = (fields.optional_time()?, fields.time()?, fields.time()?);
+    let (waking, runnable, switched_in) = (fields.time()?, fields.time()?, fields.optional_time()?);
+    let (first_fault, asleep_again) = (fields.optional_time()?, fields.optional_time()?);
     let (unnamed, others) = (fields.span()?, fields.span()?);
-    let (deferred, idle_since) = (fields.time_if_seen()?, fields.time_if_seen()?);
-    let (called, next_timer, stolen) = (fields.time_if_seen()?, fields.time_if_seen()?, fields.span()?);
-    let rearmed = fields.time_if_seen()?.filter(|at| *at > soft);
+    let (deferred, idle_since) = (fields.optional_time()?, fields.optional_time()?);
+    let (called, next_timer, stolen) = (fields.optional_time()?, fields.optional_time()?, fields.span()?);
+    let rearmed = fields.optional_time()?.filter(|at| *at > soft);
     let (tid, cpu, by, flags) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (state, losses, stopper) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let (occupants, stretches, slept_in) = (fields.u32()?, fields.u32()?, fields.u32()?);
@@ -67,16 +67,18 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         _ => OccupantKind::Thread,
     };
     let by = kind_of_by.who(by, by_comm, interrupts);
-    let lost_in = lost_in(&mut fields, losses)?;
+    let read_losses = read_losses(&mut fields, losses)?;
     let real_time = flags & REAL_TIME_THREAD != 0;
-    let held = Held::read(&mut fields, occupants, stretches, others, interrupts, real_time)?;
-    let by_number = (LOST_TO..).step_by(LOST_TO as usize).zip(lost_in);
-    let known = by_number.filter_map(|(number, stretch)| Some(stretch?.split_by(held.during(number))));
-    let lost = known.flatten().collect();
+    let wait_occupants =
+        WaitOccupants::read(&mut fields, occupants, stretches, others, interrupts, real_time)?;
+    let by_number = (LOST_TO..).step_by(LOST_TO as usize).zip(read_losses);
+    let split =
+        by_number.filter_map(|(number, stretch)| Some(stretch?.split_by(wait_occupants.during(number))));
+    let lost = split.flatten().collect();
     let deferred = deferred.map(|at| DeferredTimers {
         interrupt: at,
         interrupted: by.clone(),
-        occupants: held.during(BEFORE),
+        occupants: wait_occupants.during(BEFORE),
     });
     let woken_by = if flags & BY_TIMER != 0 {
         let interrupted = by;
@@ -99,7 +101,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         tid,
         asleep_since,
         asleep: if state & STOPPED != 0 { stopped() } else { SleepState::Waiting },
-        slept_in: place(slept_in),
+        slept_in: sleep_location(slept_in),
         woken_by,
         waking,
         runnable,
@@ -117,12 +119,12 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         lost_more: losses.saturating_sub(4),
         first_fault,
         asleep_again,
-        occupants: held.during(0),
+        occupants: wait_occupants.during(0),
     })
 }
 
-/// Where it slept, by the number of a system call.
-fn place(call: u32) -> Option<SleepSite> {
+/// Where the thread slept, from the number of a system call.
+fn sleep_location(call: u32) -> Option<SleepSite> {
     let named = |call| call_name(call).map_or_else(|| format!("system call {call}"), str::to_owned);
     match call {
         UNSEEN_CALL => None,
@@ -131,57 +133,57 @@ fn place(call: u32) -> Option<SleepSite> {
     }
 }
 
-/// What a thread is called now, where its name was not seen at the time; empty if it is gone.
+/// Current name of a thread whose name was not seen; empty if it has ended.
 fn name_of(pid: u32) -> String {
     howlate_procfs::Root::live().read(&format!("/proc/{pid}/comm")).unwrap_or_default()
 }
 
-/// The first stretches in which the CPU was lost; the record has room for four, used or not. `None`: it is not known when
-/// one ended.
-fn lost_in(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Option<Loss>>> {
+/// The first losses of the CPU; the record always has room for four. `None` in the list: the end of the loss is not known.
+fn read_losses(fields: &mut FieldReader<'_>, losses: u32) -> Option<Vec<Option<LossInterval>>> {
     let mut all = Vec::new();
     for number in 0..LOSSES {
         let (from, until) = (fields.time()?, fields.time()?);
-        let (kept_off, _) = (KeptOff::from_number(fields.u32()?), fields.u32()?);
+        let (reason, _) = (LossReason::from_number(fields.u32()?), fields.u32()?);
         let is_known = number < losses as usize && until > from;
-        all.push(is_known.then_some(Loss { from, until, kept_off }));
+        all.push(is_known.then_some(LossInterval { from, until, reason }));
     }
     Some(all)
 }
 
-/// Who had the CPU meanwhile, of all waits of a record.
-struct Held(Vec<(u32, Occupant)>);
+/// Occupants of the CPU during all waits of a record.
+struct WaitOccupants(Vec<(u32, Occupant)>);
 
-/// One name: what waited, who it is, whether it is several threads, and what it had of which nobody knows when.
-struct Name {
+/// One occupant: the wait it belongs to, whether it is several threads, and its CPU time without a start time.
+struct NamedOccupant {
     during: u32,
     who: CpuHolder,
     several: bool,
     left: Span,
 }
 
-impl Held {
-    /// Reads names and stretches, and which names there was no room for: `others` of the wait of the thread that was woken.
+impl WaitOccupants {
+    /// Reads names and stretches; `others` is the time of occupants without room for their name, in the wait of the thread.
     fn read(
-        fields: &mut Fields<'_>,
+        fields: &mut FieldReader<'_>,
         names: u32,
         stretches: u32,
         others: Span,
-        interrupts: &mut Interrupts,
+        interrupts: &mut InterruptNames,
         real_time: bool,
     ) -> Option<Self> {
-        let mut one = |_| name(fields, interrupts, real_time);
-        let mut all = (0..names).map(&mut one).collect::<Option<Vec<_>>>()?;
+        let mut read_name = |_| name(fields, interrupts, real_time);
+        let mut all = (0..names).map(&mut read_name).collect::<Option<Vec<_>>>()?;
         if stretches > 0 {
-            (names..NAMES).try_for_each(|number| one(number).map(drop))?;
+            (names..NAMES).try_for_each(|number| read_name(number).map(drop))?;
         }
-        let mut others = Name { during: 0, who: nameless(HolderKind::Others), several: true, left: others };
+        let mut others =
+            NamedOccupant { during: 0, who: nameless(HolderKind::Others), several: true, left: others };
         let mut placed = Vec::new();
         for _ in 0..stretches {
             let (from, until, id, who) = (fields.time()?, fields.time()?, fields.u32()?, fields.u32()?);
-            let (place, during) = (who & ((1 << WAITED_BITS) - 1), who >> WAITED_BITS);
+            let (index, during) = (who & ((1 << WAITED_BITS) - 1), who >> WAITED_BITS);
             let ns = until.since(from);
-            let name = all.get_mut(place as usize).unwrap_or(&mut others);
+            let name = all.get_mut(index as usize).unwrap_or(&mut others);
             if name.during == during {
                 name.left = name.left.minus(ns);
             }
@@ -191,26 +193,30 @@ impl Held {
                 Occupant { who: CpuHolder { pid, ..name.who.clone() }, ns, from: Some(from) },
             ));
         }
-        placed.sort_by_key(|(_, one)| one.from);
-        let together = all.into_iter().chain([others]).filter(|name| !name.left.is_zero()).map(|name| {
+        placed.sort_by_key(|(_, occupant)| occupant.from);
+        let unplaced = all.into_iter().chain([others]).filter(|name| !name.left.is_zero()).map(|name| {
             let pid = name.who.pid.filter(|_| !name.several);
             (name.during, Occupant { who: CpuHolder { pid, ..name.who }, ns: name.left, from: None })
         });
-        Some(Self(together.chain(placed).collect()))
+        Some(Self(unplaced.chain(placed).collect()))
     }
 
-    /// While what waited: [`BEFORE`], the number of a loss times [`LOST_TO`], or 0 for the thread that was woken.
-    fn during(&self, wanted: u32) -> Vec<Occupant> {
-        let these = self.0.iter().filter(|(during, _)| *during == wanted);
-        // Room for those there are: tens of thousands of records may wait at once.
-        let mut all = Vec::with_capacity(these.clone().count());
-        all.extend(these.map(|(_, one)| one.clone()));
-        all
+    /// The occupants of one wait: [`BEFORE`], the number of a loss times [`LOST_TO`], or 0 for the wait of the thread itself.
+    fn during(&self, wait: u32) -> Vec<Occupant> {
+        let selected = self.0.iter().filter(|(during, _)| *during == wait);
+        // Exact capacity: tens of thousands of records may be pending at once.
+        let mut occupants = Vec::with_capacity(selected.clone().count());
+        occupants.extend(selected.map(|(_, occupant)| occupant.clone()));
+        occupants
     }
 }
 
-/// That a thread ran ahead of real-time ones kept only `real_time` ones waiting.
-fn name(fields: &mut Fields<'_>, interrupts: &mut Interrupts, real_time: bool) -> Option<Name> {
+/// That a thread ran ahead of real-time threads matters only to `real_time` ones.
+fn name(
+    fields: &mut FieldReader<'_>,
+    interrupts: &mut InterruptNames,
+    real_time: bool,
+) -> Option<NamedOccupant> {
     let (left, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
     let several = kind & SEVERAL != 0;
     let occupant = match OccupantKind::from_number(kind & (BEFORE - 1)) {
@@ -219,7 +225,7 @@ fn name(fields: &mut Fields<'_>, interrupts: &mut Interrupts, real_time: bool) -
     };
     let comm = if occupant.is_thread() && comm.is_empty() { name_of(id) } else { comm };
     let who = occupant.who(id, comm, interrupts);
-    Some(Name { during: kind & !SEVERAL & !(BEFORE - 1), who, several, left })
+    Some(NamedOccupant { during: kind & !SEVERAL & !(BEFORE - 1), who, several, left })
 }
 
 #[cfg(test)]
@@ -227,7 +233,7 @@ mod tests {
     use howlate_model::MonotonicTime;
 
     use super::*;
-    use crate::layout::Layouts;
+    use crate::layout::BtfTypes;
 
     const TIMES: [&str; 18] = [
         "since",
@@ -251,13 +257,12 @@ mod tests {
     ];
     const NUMBERS: [&str; 8] = ["tid", "cpu", "by", "flags", "since_state", "losses", "stopper", "occupants"];
 
-    /// A record as the kernel's side lays it out: `times`, `numbers`, names, losses, occupants; with no others, and without
-    /// stretches.
+    /// A record of `times`, `numbers`, occupants and losses, without `others` and without stretches.
     fn record(times: [u64; 18], numbers: [u32; 8], occupants: &[(u64, u32, u32, &str)]) -> Vec<u8> {
         with_stretches(times, 0, numbers, occupants, &[])
     }
 
-    /// The same with `others` and stretches: from, until, id, who.
+    /// As [`record`], with `others` and stretches: from, until, id, who.
     fn with_stretches(
         times: [u64; 18],
         others: u64,
@@ -265,7 +270,7 @@ mod tests {
         occupants: &[(u64, u32, u32, &str)],
         stretches: &[(u64, u64, u32, u32)],
     ) -> Vec<u8> {
-        let layouts = Layouts::of("wakeups");
+        let layouts = BtfTypes::of("wakeups");
         let mut record = layouts.record("record");
         TIMES.iter().zip(times).for_each(|(field, time)| record.set(field, time));
         NUMBERS.iter().zip(numbers).for_each(|(field, number)| record.set(field, number));
@@ -293,10 +298,10 @@ mod tests {
         })
     }
 
-    /// Of 100 ns `herd` had 60, of which 40 are listed: 25 one of them, 15 another; a softirq 10 in between, and those beyond the
-    /// tenth name 30, of which 20 are listed. It lost its CPU to a softirq, a thread, and the softirq again.
+    /// Of 100 ns `herd` had 60, of which 40 are listed: 25 by one thread, 15 by another; a softirq 10 in between, and those beyond the
+    /// tenth name 30, of which 20 are listed. The thread lost its CPU to a softirq, a thread, and the softirq again.
     #[test]
-    fn stretches_lie_where_they_were_each_with_its_own_pid() {
+    fn stretches_keep_their_time_and_pid() {
         let times = [100, 1_000, 1_050, 0, 0, 0, 1_100, 1_100, 1_200, 0, 1_300, 0, 0, 0, 0, 0, 0, 0];
         let numbers = [7, 1, 9, 0, 1, 1, 0, 4];
         let names =
@@ -312,10 +317,10 @@ mod tests {
             (1_130, 1_145, 12, 0),
         ];
         let bytes = with_stretches(times, 30, numbers, &names, &stretches);
-        let one = parse(&bytes, &mut Interrupts::default()).unwrap();
-        let told = |one: &Occupant| {
-            let from = one.from.map(|from| from.as_nanos());
-            (one.who.holder, one.who.name.clone(), one.who.pid, from, one.ns.as_nanos())
+        let sleep = parse(&bytes, &mut InterruptNames::default()).unwrap();
+        let fields_of = |occupant: &Occupant| {
+            let from = occupant.from.map(|from| from.as_nanos());
+            (occupant.who.holder, occupant.who.name.clone(), occupant.who.pid, from, occupant.ns.as_nanos())
         };
         let herd = |pid, from, ns| (HolderKind::Thread, "herd".to_owned(), pid, from, ns);
         let others = |from, ns| (HolderKind::Others, String::new(), None, from, ns);
@@ -327,11 +332,11 @@ mod tests {
             (HolderKind::Softirq, "NET_RX".to_owned(), None, Some(1_165), 10),
             herd(Some(11), Some(1_175), 25),
         ];
-        assert_eq!(one.occupants.iter().map(told).collect::<Vec<_>>(), expected);
-        let lost = one
+        assert_eq!(sleep.occupants.iter().map(fields_of).collect::<Vec<_>>(), expected);
+        let lost = sleep
             .lost
             .iter()
-            .map(|one| (one.from.as_nanos(), one.until.as_nanos(), one.to.name.as_str(), one.merged));
+            .map(|lost| (lost.from.as_nanos(), lost.until.as_nanos(), lost.to.name.as_str(), lost.merged));
         let expected = [
             (1_250, 1_251, "NET_RX", false),
             (1_251, 1_252, "", false),
@@ -351,88 +356,94 @@ mod tests {
         let lost = [(3, 9, LOST_TO, "thief"), (2, 3, LOST_TO | 2, ""), (5, 9, 2 * LOST_TO, "none")];
         let occupants = [&[(30, 9, 0, "hog"), (20, 3, 2, "")][..], &lost].concat();
         let bytes = record(times, numbers, &occupants);
-        let one = parse(&bytes, &mut Interrupts::default()).unwrap();
+        let sleep = parse(&bytes, &mut InterruptNames::default()).unwrap();
         let at = MonotonicTime::from_nanos;
         assert_eq!(
-            (one.tid, one.cpu, one.asleep_since, one.switched_in),
+            (sleep.tid, sleep.cpu, sleep.asleep_since, sleep.switched_in),
             (7, 1, Some(at(100)), Some(at(1_200)))
         );
-        let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+        let WakeSource::Timer(expiry) = &sleep.woken_by else { panic!("{sleep:?}") };
         assert_eq!(
             (expiry.soft, expiry.hard, expiry.interrupted.holder),
             (at(1_000), at(1_050), HolderKind::Idle)
         );
         assert_eq!(
-            (one.first_fault, one.asleep_again, one.unnamed),
+            (sleep.first_fault, sleep.asleep_again, sleep.unnamed),
             (None, Some(at(1_300)), Span::from_nanos(5))
         );
-        assert_eq!((one.migrated, one.throttled, one.called), (true, false, Some(at(1_180))));
-        let lost = one.lost.iter().map(|one| (one.from, one.until, one.to.name.as_str(), one.merged));
+        assert_eq!((sleep.migrated, sleep.throttled, sleep.called), (true, false, Some(at(1_180))));
+        let lost = sleep.lost.iter().map(|lost| (lost.from, lost.until, lost.to.name.as_str(), lost.merged));
         let expected =
             [(1_250, 1_253, "thief", true), (1_253, 1_255, "NET_RX", true), (1_255, 1_256, "", false)];
         let expected = expected.map(|(from, until, name, merged)| (at(from), at(until), name, merged));
         assert_eq!(lost.collect::<Vec<_>>(), expected, "nobody knows in which order");
-        assert_eq!((one.next_timer, one.stolen), (Some(at(1_140)), Some(Span::from_nanos(30))));
-        let names: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.name.as_str())).collect();
+        assert_eq!((sleep.next_timer, sleep.stolen), (Some(at(1_140)), Some(Span::from_nanos(30))));
+        let names: Vec<_> = sleep
+            .occupants
+            .iter()
+            .map(|occupant| (occupant.who.holder, occupant.who.name.as_str()))
+            .collect();
         assert_eq!(names, [(HolderKind::Thread, "hog"), (HolderKind::Softirq, "NET_RX")]);
         assert_eq!((expiry.deferred.as_ref(), expiry.idle_since), (None, Some(at(90))));
         assert_eq!(expiry.rearmed, Some(at(1_060)));
     }
 
     #[test]
-    fn who_kept_a_timer_from_its_softirq_is_told_apart() {
+    fn occupants_before_the_softirq_are_kept_apart() {
         let times =
             [100, 1_000, 1_050, 0, 1_480, 1_490, 1_495, 1_495, 1_600, 0, 1_700, 0, 1_100, 0, 0, 0, 0, 0];
         let numbers = [7, 1, 9, BY_TIMER, 1, 0, 0, 3];
         let waited = [(30, 15, 0, "ktimers/0"), (380, 9, BEFORE, "hog"), (10, 8, BEFORE | 2, "")];
-        let one = parse(&record(times, numbers, &waited), &mut Interrupts::default()).unwrap();
-        let WakeSource::Timer(Expiry { deferred: Some(deferred), interrupt: None, .. }) = &one.woken_by
+        let sleep = parse(&record(times, numbers, &waited), &mut InterruptNames::default()).unwrap();
+        let WakeSource::Timer(Expiry { deferred: Some(deferred), interrupt: None, .. }) = &sleep.woken_by
         else {
-            panic!("{one:?}")
+            panic!("{sleep:?}")
         };
         assert_eq!(
             (deferred.interrupt, deferred.interrupted.pid),
             (MonotonicTime::from_nanos(1_100), Some(9))
         );
-        let names = |all: &[Occupant]| all.iter().map(|one| one.who.name.clone()).collect::<Vec<_>>();
+        let names =
+            |all: &[Occupant]| all.iter().map(|occupant| occupant.who.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&deferred.occupants), ["hog", "HRTIMER"]);
-        assert_eq!(names(&one.occupants), ["ktimers/0"]);
+        assert_eq!(names(&sleep.occupants), ["ktimers/0"]);
     }
 
     #[test]
-    fn who_ran_ahead_of_real_time_threads_did_so_for_them_alone() {
+    fn a_server_thread_is_one_only_for_real_time_threads() {
         let holder = |flags: u32| {
             let bytes = record([1; 18], [7, 1, 0, flags, 1, 0, 0, 1], &[(30, 9, 5, "batch")]);
-            let one = parse(&bytes, &mut Interrupts::default()).unwrap();
-            (one.occupants[0].who.holder, one.occupants[0].who.name.clone())
+            let sleep = parse(&bytes, &mut InterruptNames::default()).unwrap();
+            (sleep.occupants[0].who.holder, sleep.occupants[0].who.name.clone())
         };
         assert_eq!(holder(BY_TIMER | REAL_TIME_THREAD), (HolderKind::Server, "batch".to_owned()));
         assert_eq!(holder(BY_TIMER), (HolderKind::Thread, "batch".to_owned()));
     }
 
     #[test]
-    fn a_thread_of_real_time_priority_is_told_apart() {
+    fn real_time_threads_are_distinguished() {
         let bytes =
             record([1; 18], [7, 1, 0, BY_TIMER, 1, 0, 0, 2], &[(30, 9, 6, "audio"), (20, 8, 0, "cc1")]);
-        let one = parse(&bytes, &mut Interrupts::default()).unwrap();
-        let holders: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.pid)).collect();
+        let sleep = parse(&bytes, &mut InterruptNames::default()).unwrap();
+        let holders: Vec<_> =
+            sleep.occupants.iter().map(|occupant| (occupant.who.holder, occupant.who.pid)).collect();
         assert_eq!(holders, [(HolderKind::RealTimeThread, Some(9)), (HolderKind::Thread, Some(8))]);
     }
 
     #[test]
     fn a_stop_names_who_sent_it() {
         let numbers = [7, 1, 44, 0, 0x104, 0, 44, 0];
-        let one = parse(&record([1; 18], numbers, &[]), &mut Interrupts::default()).unwrap();
-        let SleepState::Stopped(Some(who)) = one.asleep else { panic!() };
+        let sleep = parse(&record([1; 18], numbers, &[]), &mut InterruptNames::default()).unwrap();
+        let SleepState::Stopped(Some(who)) = sleep.asleep else { panic!() };
         assert_eq!((who.pid, who.name.as_str()), (Some(44), "stopper"));
-        let WakeSource::Other(who) = one.woken_by else { panic!() };
+        let WakeSource::Other(who) = sleep.woken_by else { panic!() };
         assert_eq!(who.name, "waker");
     }
 
     #[test]
     fn what_is_cut_short_is_no_record() {
         let bytes = record([1; 18], [7, 1, 0, 1, 1, 0, 0, 2], &[(30, 9, 0, "hog")]);
-        assert_eq!(parse(&bytes, &mut Interrupts::default()), None);
-        assert_eq!(parse(&bytes[..50], &mut Interrupts::default()), None);
+        assert_eq!(parse(&bytes, &mut InterruptNames::default()), None);
+        assert_eq!(parse(&bytes[..50], &mut InterruptNames::default()), None);
     }
 }

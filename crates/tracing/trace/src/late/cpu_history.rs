@@ -1,38 +1,38 @@
-//! What all CPUs have done lately, and nothing else: the rings alone, filled while they are wanted.
+//! The recent activity of all CPUs: the rings without the counting of waits, filled between `start` and `stop`.
 
 use aya::Ebpf;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use howlate_model::{CpuTimeline, MonotonicTime, Span, TracerRefusal};
 
-use super::kernel_side::KernelSide;
-use super::ring::{Rings, events_in};
-use super::{OF_CPUS, timeline};
-use crate::irq_names::Interrupts;
-use crate::loading::{program, refusal};
+use super::programs::LoadedPrograms;
+use super::ring::{CpuRings, ring_events};
+use super::{CPU_PROGRAMS, timeline};
+use crate::irq_names::InterruptNames;
+use crate::loading::{refusal, tracepoint};
 
-/// The rings of all CPUs. No wait is counted or told of, as no thread is known to the kernel's side.
+/// The rings of all CPUs. No wait is counted or reported, since the BPF side knows no threads.
 pub struct CpuHistory {
     kernel: Ebpf,
-    rings: Rings,
-    interrupts: Interrupts,
+    rings: CpuRings,
+    interrupts: InterruptNames,
     loaded: Vec<&'static str>,
     attached: Vec<(&'static str, BtfTracePointLinkId)>,
 }
 
 impl CpuHistory {
-    /// Loads what fills them, with room for about so much of what busy CPUs do.
+    /// Loads the programs, with rings for about `keep` of the activity of busy CPUs.
     ///
     /// # Errors
     ///
     /// When the kernel refuses it.
     pub fn load(keep: Span) -> Result<Self, TracerRefusal> {
-        let KernelSide { mut kernel, cpus, chunks, loaded, .. } =
-            KernelSide::load(events_in(keep), &OF_CPUS)?;
-        let rings = Rings::take(&mut kernel, cpus, chunks)?;
-        Ok(Self { kernel, rings, interrupts: Interrupts::default(), loaded, attached: Vec::new() })
+        let LoadedPrograms { mut kernel, cpus, chunks, loaded, .. } =
+            LoadedPrograms::load(ring_events(keep), &CPU_PROGRAMS)?;
+        let rings = CpuRings::take(&mut kernel, cpus, chunks)?;
+        Ok(Self { kernel, rings, interrupts: InterruptNames::default(), loaded, attached: Vec::new() })
     }
 
-    /// Begins to fill them; what they held before is forgotten.
+    /// Starts to fill the rings, after emptying them.
     ///
     /// # Errors
     ///
@@ -41,24 +41,24 @@ impl CpuHistory {
         self.stop();
         self.rings.empty()?;
         for name in &self.loaded {
-            let attached = program(&mut self.kernel, name)?.attach();
+            let attached = tracepoint(&mut self.kernel, name)?.attach();
             let link = attached.map_err(|error| refusal("attach its programs", &error))?;
             self.attached.push((name, link));
         }
         Ok(())
     }
 
-    /// Ends filling them; what they hold can still be read.
+    /// Stops filling the rings; their content can still be read.
     pub fn stop(&mut self) {
         for (name, link) in self.attached.drain(..) {
-            // What cannot be detached goes with this process.
-            if let Ok(program) = program(&mut self.kernel, name) {
+            // A program that cannot be detached ends with this process.
+            if let Ok(program) = tracepoint(&mut self.kernel, name) {
                 drop(program.detach(link));
             }
         }
     }
 
-    /// Who had each CPU between two times, as far as it is remembered.
+    /// Occupants of each CPU between two times, as far as the rings reach back.
     ///
     /// # Errors
     ///

@@ -1,23 +1,21 @@
-//! How long every thread of the machine waits for a CPU: programs in the kernel, `bpf/late.bpf.c`, made with
-//! `cargo xtask bpf`, loaded here.
+//! How long every thread of the machine waits for a CPU: loads `bpf/late.bpf.c`, which `cargo xtask bpf` compiles.
 //!
 //! ```text
-//! kernel   counts of each thread ──► of its group, when it ends or when they are asked for
-//!          who had each CPU until when: a ring per CPU, written over
-//!          waits that are too long, with the last of who had the CPU ──► sent at once
-//! here     looks for those; only for them the rings are read, back to where the wait began
+//! kernel   counts of each thread ──► of its group, when it ends or at a reading
+//!          occupants of each CPU: a ring per CPU, which is overwritten
+//!          waits that are too long, with the last occupants of the CPU ──► sent at once
+//! here     only for those the rings are read, back to the start of the wait
 //! ```
 //!
-//! Nothing of it outlives the process: programs and maps go with their file descriptors.
+//! Nothing of it outlives the process: programs and maps are freed with their file descriptors.
 
 mod cpu_history;
-mod event_loops;
 mod group_waits;
-mod kernel_side;
+mod programs;
 mod quotas;
 mod record;
-mod remembered;
 mod ring;
+mod timeline_history;
 mod timers;
 
 use std::io::Read;
@@ -34,118 +32,117 @@ use howlate_procfs::Root;
 use rustix::event::{PollFd, PollFlags, poll};
 
 pub use self::cpu_history::CpuHistory;
-use self::group_waits::Groups;
-use self::kernel_side::{KernelSide, attach};
-use self::quotas::Quotas;
-use self::record::{Late, Sent};
-pub use self::remembered::Remembered;
-pub use self::ring::events_in;
-use self::ring::{Rings, between};
-use crate::irq_names::Interrupts;
-use crate::loading::{Program, damaged, helpful, needed, refusal};
-use crate::missing_events::Without;
-use crate::steal::Steal;
+use self::group_waits::WaitGroups;
+use self::programs::{LoadedPrograms, attach, attach_event_loops};
+use self::quotas::QuotaLookup;
+use self::record::{LateRecord, Message};
+pub use self::ring::ring_events;
+use self::ring::{CpuRings, between};
+pub use self::timeline_history::TimelineHistory;
+use crate::irq_names::InterruptNames;
+use crate::loading::{BpfProgram, damaged, optional, refusal, required};
+use crate::missing_events::EventNeed;
+use crate::steal::StealCounter;
 
-/// Those that follow threads.
-const OF_THREADS: [Program; 3] = [
-    needed("is_born", "task_newtask"),
-    needed("ends", "sched_process_exit"),
-    needed("migrates", "sched_migrate_task"),
+/// Programs that follow threads.
+const THREAD_PROGRAMS: [BpfProgram; 3] = [
+    required("is_born", "task_newtask"),
+    required("ends", "sched_process_exit"),
+    required("migrates", "sched_migrate_task"),
 ];
-/// Those that follow timers: without any of them, threads are late by their waits for a CPU only.
-const OF_TIMERS: [Program; 4] = [
-    helpful("timer_set", "hrtimer_start", Without::All),
-    helpful("timer_done", "hrtimer_expire_exit", Without::All),
-    helpful("timer_served", "hrtimer_expire_entry", Without::All),
-    helpful("signalled", "signal_generate", Without::All),
+/// Programs that follow timers: without any of them, a thread is late only by its wait for a CPU.
+const TIMER_PROGRAMS: [BpfProgram; 4] = [
+    optional("timer_set", "hrtimer_start", EventNeed::Optional),
+    optional("timer_done", "hrtimer_expire_exit", EventNeed::Optional),
+    optional("timer_served", "hrtimer_expire_entry", EventNeed::Optional),
+    optional("signalled", "signal_generate", EventNeed::Optional),
 ];
-/// Those that follow CPUs, in the order in which they are attached: after the others, and who ends something before who begins it,
-/// so that nothing goes on for ever.
-const OF_CPUS: [Program; 7] = [
-    helpful("tick_ends", "local_timer_exit", Without::All),
-    helpful("tick_begins", "local_timer_entry", Without::All),
-    helpful("handler_ends", "irq_handler_exit", Without::All),
-    helpful("handler_begins", "irq_handler_entry", Without::All),
-    helpful("softirq_ends", "softirq_exit", Without::All),
-    helpful("softirq_begins", "softirq_entry", Without::All),
-    needed("switches", "sched_switch"),
+/// Programs that follow CPUs, in the order in which they are attached: after the others, and ends before beginnings, so that nothing seems
+/// to last for ever.
+const CPU_PROGRAMS: [BpfProgram; 7] = [
+    optional("tick_ends", "local_timer_exit", EventNeed::Optional),
+    optional("tick_begins", "local_timer_entry", EventNeed::Optional),
+    optional("handler_ends", "irq_handler_exit", EventNeed::Optional),
+    optional("handler_begins", "irq_handler_entry", EventNeed::Optional),
+    optional("softirq_ends", "softirq_exit", EventNeed::Optional),
+    optional("softirq_begins", "softirq_entry", EventNeed::Optional),
+    required("switches", "sched_switch"),
 ];
-/// The one that adds up.
-const EACH: &str = "each";
+/// The iterator program that sums up the counts.
+const LISTER: &str = "each";
 
-/// The programs, attached.
+/// The attached programs.
 pub struct LateReader {
     kernel: Ebpf,
     sent: RingBuf<MapData>,
-    rings: Rings,
-    groups: Groups,
-    interrupts: Interrupts,
-    steal: Steal,
-    quotas: Quotas,
-    /// As last read: late waits without room, switches without an event, threads without a group.
-    told: [u64; 3],
-    settings: Settings,
-    /// Event loops that were away for too long, since that was asked last.
+    rings: CpuRings,
+    groups: WaitGroups,
+    interrupts: InterruptNames,
+    steal: StealCounter,
+    quotas: QuotaLookup,
+    /// At the last reading: late waits that did not fit, switches without an event, threads without a group.
+    counters: [u64; 3],
+    settings: ReaderSettings,
+    /// Event loops that did not return in time, since the last `take_away`.
     away: Vec<EventLoopStall>,
     unseen: MissingProbes,
-    /// How often counts were read: of two sets of them, the one that this is odd or even for is counted into.
+    /// Number of readings: its lowest bit selects the set of counters in use.
     set: u32,
 }
 
-/// What is late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLate {
-    /// Threads that run later than this after their timer was due, or they were ready.
+pub struct LateThresholds {
+    /// Threads that run later than this after their timer was due, or after they became runnable.
     pub above: Span,
-    /// Event loops that do not come back to their events for longer than this.
+    /// Event loops that do not return to their events for longer than this.
     pub loop_above: Span,
 }
 
-struct Settings {
-    late: TooLate,
-    /// The process whose waits are not told.
+struct ReaderSettings {
+    late: LateThresholds,
+    /// The process whose late waits are not reported; 0: none.
     left_out: u32,
 }
 
-/// Late waits, put together one after the other.
+/// Late waits, completed one at a time.
 pub struct LateWaits<'a> {
-    found: std::vec::IntoIter<Late>,
-    rings: &'a Rings,
-    interrupts: &'a mut Interrupts,
-    steal: &'a mut Steal,
-    quotas: &'a mut Quotas,
+    found: std::vec::IntoIter<LateRecord>,
+    rings: &'a CpuRings,
+    interrupts: &'a mut InterruptNames,
+    steal: &'a mut StealCounter,
+    quotas: &'a mut QuotaLookup,
 }
 
 impl Iterator for LateWaits<'_> {
     type Item = LateWait;
 
     fn next(&mut self) -> Option<LateWait> {
-        let mut wait = self.found.next()?.with(self.rings, self.interrupts, self.quotas);
-        self.steal.witness(&mut wait.sleep);
+        let mut wait = self.found.next()?.complete(self.rings, self.interrupts, self.quotas);
+        self.steal.annotate(&mut wait.sleep);
         Some(wait)
     }
 }
 
 impl LateReader {
-    /// Loads and attaches them. Each CPU remembers `events` of the last times that it
-    /// passed from one to another, or somewhat more.
+    /// Loads and attaches the programs. The ring of each CPU holds at least `events` events.
     ///
     /// # Errors
     ///
     /// When the kernel refuses it.
-    pub fn begin(late: TooLate, events: u32) -> Result<Self, TracerRefusal> {
-        let programs = [&OF_THREADS[..], &OF_TIMERS, &OF_CPUS].concat();
-        let KernelSide { mut kernel, types, cpus, chunks, loaded } = KernelSide::load(events, &programs)?;
+    pub fn begin(late: LateThresholds, events: u32) -> Result<Self, TracerRefusal> {
+        let programs = [&THREAD_PROGRAMS[..], &TIMER_PROGRAMS, &CPU_PROGRAMS].concat();
+        let LoadedPrograms { mut kernel, types, cpus, chunks, loaded } =
+            LoadedPrograms::load(events, &programs)?;
         let each = iterator(&mut kernel)?;
         each.load("task", &types).map_err(|error| refusal("load its program that lists threads", &error))?;
         let sent = kernel.take_map("late_ones").ok_or_else(|| damaged("late_ones"))?;
         let sent = RingBuf::try_from(sent).map_err(|error| refusal("map its records", &error))?;
-        let rings = Rings::take(&mut kernel, cpus, chunks)?;
-        let groups = Groups::take(&mut kernel)?;
-        let (interrupts, steal) = (Interrupts::default(), Steal::new(Root::live()));
-        let quotas = Quotas::new(Root::live());
-        let settings = Settings { late, left_out: std::process::id() };
-        let (told, set, away, unseen) = ([0; 3], 0, Vec::new(), MissingProbes::default());
+        let rings = CpuRings::take(&mut kernel, cpus, chunks)?;
+        let groups = WaitGroups::take(&mut kernel)?;
+        let (interrupts, steal) = (InterruptNames::default(), StealCounter::new(Root::live()));
+        let quotas = QuotaLookup::new(Root::live());
+        let settings = ReaderSettings { late, left_out: std::process::id() };
+        let (counters, set, away, unseen) = ([0; 3], 0, Vec::new(), MissingProbes::default());
         let mut reader = Self {
             kernel,
             sent,
@@ -154,64 +151,63 @@ impl LateReader {
             interrupts,
             steal,
             quotas,
-            told,
+            counters,
             settings,
             away,
             unseen,
             set,
         };
-        reader.tell_settings()?;
+        reader.write_settings()?;
         attach(&mut reader.kernel, &loaded)?;
-        let timers = match OF_TIMERS.iter().find(|one| !loaded.contains(&one.name)) {
+        let timers = match TIMER_PROGRAMS.iter().find(|program| !loaded.contains(&program.name)) {
             Some(missing) => Err(TracerRefusal::EventMissing { name: missing.event.to_owned() }),
-            None => timers::learn(&mut reader.kernel),
+            None => timers::find_functions(&mut reader.kernel),
         };
         reader.unseen.timers = timers.err();
-        reader.unseen.loops = event_loops::attach(&mut reader.kernel, &types).err();
-        reader.steal.look(clock::now());
-        reader.add_up()?;
+        reader.unseen.loops = attach_event_loops(&mut reader.kernel, &types).err();
+        reader.steal.read(clock::now());
+        reader.sum_up()?;
         Ok(reader)
     }
 
-    /// Tells of the late waits of this process as well, which are only counted otherwise.
+    /// Reports the late waits of this process as well, which are otherwise only counted.
     ///
     /// # Errors
     ///
     /// When the kernel refuses it.
-    pub fn tell_of_this_process(&mut self) -> Result<(), TracerRefusal> {
+    pub fn include_this_process(&mut self) -> Result<(), TracerRefusal> {
         self.settings.left_out = 0;
-        self.tell_settings()
+        self.write_settings()
     }
 
-    /// What it cannot tell of here.
+    /// What is not visible here.
     pub const fn unseen(&self) -> &MissingProbes {
         &self.unseen
     }
 
-    /// The event loops that have come back since the last call after they were away for too long, as far as [`Self::read`] has
-    /// met them.
+    /// Event loops that returned too late, as [`Self::read`] found them since the last call.
     pub fn take_away(&mut self) -> Vec<EventLoopStall> {
         std::mem::take(&mut self.away)
     }
 
-    /// `poll(2)`: until somebody was late, or a handler of a signal ran, at most so long.
+    /// `poll(2)`: until a thread was late, a signal handler ran, or `most` has passed.
     pub fn wait(&self, most: Span) {
-        let mut asked = [PollFd::new(&self.sent, PollFlags::IN)];
-        let _earlier = poll(&mut asked, Some(&clock::timespec_for(most)));
+        let mut poll_fds = [PollFd::new(&self.sent, PollFlags::IN)];
+        let _earlier = poll(&mut poll_fds, Some(&clock::timespec_for(most)));
     }
 
-    /// From now on, a wait longer than this is late.
+    /// Changes the threshold of late waits.
     ///
     /// # Errors
     ///
     /// When the kernel refuses it.
     pub fn late_above(&mut self, above: Span) -> Result<(), TracerRefusal> {
         self.settings.late.above = above;
-        self.tell_settings()
+        self.write_settings()
     }
 
-    fn tell_settings(&mut self) -> Result<(), TracerRefusal> {
-        let Settings { late: TooLate { above, loop_above }, left_out } = self.settings;
+    fn write_settings(&mut self) -> Result<(), TracerRefusal> {
+        let ReaderSettings { late: LateThresholds { above, loop_above }, left_out } = self.settings;
         let control = self.kernel.map_mut(".data.control").ok_or_else(|| damaged(".data.control"))?;
         let mut control: Array<_, [u64; 3]> =
             Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
@@ -220,63 +216,63 @@ impl LateReader {
         control.set(0, words, 0).map_err(|error| refusal("take its settings", &error))
     }
 
-    /// The late waits that have ended since the last call, in order of their ends, with who had the CPUs meanwhile: those that are
-    /// `wanted`, which is asked without that, and of these as many as there is `room` for, the longest. Only for them the rings are
-    /// read. Each is put together when it is asked for: with all that happened on a busy CPU meanwhile, it may be large.
+    /// Late waits that ended since the last call, in the order of their ends, with the occupants of the CPUs: of those for which `wanted`,
+    /// called without occupants, is true, the longest `room`. Only their rings are read. Each is completed when the iterator returns it:
+    /// with all that a busy CPU did meanwhile it may be large.
     ///
     /// # Errors
     ///
     /// When the kernel refuses what it allowed before.
     pub fn read(
         &mut self,
-        mut wanted: impl FnMut(&LateWait) -> bool,
+        mut is_wanted: impl FnMut(&LateWait) -> bool,
         room: impl FnOnce(usize) -> usize,
     ) -> Result<(LateWaitStats, LateWaits<'_>), TracerRefusal> {
         let mut found = Vec::new();
         while let Some(bytes) = self.sent.next() {
-            match Sent::parse(&bytes) {
-                Some(Sent::Late(one)) if wanted(&one.alone()) => found.push(*one),
-                Some(Sent::Away(one)) => self.away.push(one),
+            match Message::parse(&bytes) {
+                Some(Message::Late(record)) if is_wanted(&record.without_occupants()) => found.push(*record),
+                Some(Message::Away(record)) => self.away.push(record),
                 _ => {}
             }
         }
         let room = room(found.len());
         let left_out = found.len().saturating_sub(room) as u64;
         if left_out > 0 {
-            found.sort_by_key(|one| std::cmp::Reverse(one.late()));
+            found.sort_by_key(|record| std::cmp::Reverse(record.late()));
             found.truncate(room);
         }
         let at = clock::now();
-        self.steal.look(at);
+        self.steal.read(at);
         self.rings.forget();
-        for (cpu, from) in found.iter().flat_map(Late::rings_wanted) {
-            self.rings.want(cpu, from);
+        for (cpu, from) in found.iter().flat_map(LateRecord::rings_needed) {
+            self.rings.request(cpu, from);
         }
         self.rings.read()?;
-        found.sort_by_key(Late::ended);
-        let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 3]>::try_from(map).ok());
-        let now = told.and_then(|told| told.get(&0, 0).ok()).unwrap_or(self.told);
-        let before = std::mem::replace(&mut self.told, now);
-        let grew = |place: usize| now[place].saturating_sub(before[place]);
+        found.sort_by_key(LateRecord::ended);
+        let counters = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 3]>::try_from(map).ok());
+        let now = counters.and_then(|counters| counters.get(&0, 0).ok()).unwrap_or(self.counters);
+        let before = std::mem::replace(&mut self.counters, now);
+        let grew = |counter: usize| now[counter].saturating_sub(before[counter]);
         let read = LateWaitStats { left_out, lost: grew(0), unseen: grew(1), at };
         let Self { rings, interrupts, steal, quotas, .. } = self;
         Ok((read, LateWaits { found: found.into_iter(), rings, interrupts, steal, quotas }))
     }
 
-    /// What all threads have waited since the last call, those that have ended included.
+    /// Waits of all threads since the last call, also of ended ones.
     ///
     /// # Errors
     ///
     /// When the kernel refuses what it allowed before.
     pub fn groups(&mut self) -> Result<Vec<WaitGroup>, TracerRefusal> {
-        // Who counts is done with it long before the set is read that it counted into until now.
+        // All programs that still count into the previous set are done long before it is read.
         self.set = self.set.wrapping_add(1);
-        self.tell_settings()?;
-        self.add_up()?;
-        self.groups.since_the_last_time(self.set)
+        self.write_settings()?;
+        self.sum_up()?;
+        self.groups.new_waits(self.set)
     }
 
-    /// Who had each CPU between two times, as far as it is remembered.
+    /// Reads all rings back to `from`.
     ///
     /// # Errors
     ///
@@ -289,35 +285,35 @@ impl LateReader {
         timeline(&mut self.rings, &mut self.interrupts, from, until)
     }
 
-    /// Has the kernel's side add each thread's counts to its group's.
-    fn add_up(&mut self) -> Result<(), TracerRefusal> {
+    /// Has the BPF side add each thread's counts to those of its group.
+    fn sum_up(&mut self) -> Result<(), TracerRefusal> {
         let refused = |error: &(dyn std::error::Error + 'static)| refusal("list its threads", error);
         let each = iterator(&mut self.kernel)?;
         let link = each.attach().map_err(|error| refused(&error))?;
         let link = each.take_link(link).map_err(|error| refused(&error))?;
         let mut file = link.into_file().map_err(|error| refused(&error))?;
-        // Nothing is written there: what was added up is in the groups.
+        // The iterator writes no output: the sums are in the map of groups.
         file.read_to_end(&mut Vec::new()).map(drop).map_err(|error| refused(&error))
     }
 }
 
 /// Reads all rings back to `from`.
 fn timeline(
-    rings: &mut Rings,
-    interrupts: &mut Interrupts,
+    rings: &mut CpuRings,
+    interrupts: &mut InterruptNames,
     from: MonotonicTime,
     until: MonotonicTime,
 ) -> Result<Vec<CpuTimeline>, TracerRefusal> {
     rings.forget();
-    (0..rings.cpus()).for_each(|cpu| rings.want(cpu, from));
+    (0..rings.cpus()).for_each(|cpu| rings.request(cpu, from));
     rings.read()?;
     let mut of = |cpu| {
         let (stretches, _) = between(rings.of(cpu), from, until, interrupts);
         CpuTimeline { cpu, stretches }
     };
-    Ok((0..rings.cpus()).map(&mut of).filter(|one| !one.stretches.is_empty()).collect())
+    Ok((0..rings.cpus()).map(&mut of).filter(|timeline| !timeline.stretches.is_empty()).collect())
 }
 
 fn iterator(kernel: &mut Ebpf) -> Result<&mut Iter, TracerRefusal> {
-    kernel.program_mut(EACH).and_then(|program| program.try_into().ok()).ok_or_else(|| damaged(EACH))
+    kernel.program_mut(LISTER).and_then(|program| program.try_into().ok()).ok_or_else(|| damaged(LISTER))
 }

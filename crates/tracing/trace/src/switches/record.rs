@@ -1,27 +1,27 @@
-//! Records of a thread's switches: `PERF_RECORD_SWITCH` of `perf_event_open(2)`.
+//! Parses `PERF_RECORD_SWITCH` of `perf_event_open(2)`.
 
 use howlate_model::MonotonicTime;
 
-/// Types and flags of `<linux/perf_event.h>`.
+/// From `<linux/perf_event.h>`.
 const LOST: u32 = 2;
 const SWITCH: u32 = 14;
 const OUT: u16 = 1 << 13;
 const PREEMPTED: u16 = 1 << 14;
 
-/// What happened to a thread.
+/// A context switch of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Switch {
     /// It got a CPU.
     In { at: MonotonicTime, cpu: u32 },
-    /// It gave its CPU up: went to sleep.
+    /// It went to sleep.
     Out { at: MonotonicTime },
-    /// Its CPU was taken from it.
+    /// It lost its CPU, but remained runnable.
     Preempted { at: MonotonicTime },
-    /// So many records did not fit into the ring.
+    /// Number of records that did not fit into the ring.
     Lost(u64),
 }
 
-/// Reads a record: a header of type, flags and size, then what the type has, then thread, time and CPU. `None`: of another kind.
+/// A record has a header of type, flags and size, then the content of its type, then thread, time and CPU. `None`: another type.
 pub(super) fn parse(bytes: &[u8]) -> Option<Switch> {
     let (kind, flags) = (number(bytes, 0)?, u16::from_ne_bytes(part(bytes, 4)?));
     match kind {
@@ -54,7 +54,7 @@ mod tests {
     fn record(kind: u32, flags: u16, rest: [u64; 3]) -> Vec<u8> {
         let size = 32_u16.to_ne_bytes();
         let header = kind.to_ne_bytes().into_iter().chain(flags.to_ne_bytes()).chain(size);
-        header.chain(rest.iter().flat_map(|one| one.to_ne_bytes())).collect()
+        header.chain(rest.iter().flat_map(|word| word.to_ne_bytes())).collect()
     }
 
     #[test]

@@ -1,30 +1,30 @@
-//! The events that are read, as far as this kernel has them. Pure.
+//! The trace events in use, as far as this kernel has them. Pure.
 
 use howlate_model::{TracerGap, TracerRefusal};
 
-use super::event::{Records, reader};
-use super::format::{Format, Unreadable};
-use crate::missing_events::Without::AllBut;
-use crate::missing_events::{Gaps, TIMER_INTERRUPTS, Without};
+use super::event::{EventParser, reader};
+use super::format::{EventFormat, FieldError};
+use crate::missing_events::EventNeed::Costs;
+use crate::missing_events::{EventNeed, MissingEvents, TIMER_INTERRUPTS};
 
-/// The events, each with its system, and what can be done without.
-pub(super) const EVENTS: [(&str, &str, Without); 16] = [
-    ("sched", "sched_switch", Without::Nothing),
-    ("sched", SCHED_WAKING, Without::Nothing),
-    ("sched", SCHED_MIGRATE, Without::Nothing),
-    ("timer", HRTIMER_START, AllBut(TracerGap::Timers)),
-    ("timer", HRTIMER_PASSED, Without::All),
-    ("timer", "hrtimer_expire_entry", AllBut(TracerGap::Timers)),
-    ("timer", HRTIMER_REARM, Without::All),
-    ("irq", "irq_handler_entry", AllBut(TracerGap::Interrupts)),
-    ("irq", "irq_handler_exit", AllBut(TracerGap::Interrupts)),
-    ("irq", SOFTIRQ_RAISE, AllBut(TracerGap::Softirqs)),
-    ("irq", "softirq_entry", AllBut(TracerGap::Softirqs)),
-    ("irq", "softirq_exit", AllBut(TracerGap::Softirqs)),
+/// The events with their system, and how much each is needed.
+pub(super) const EVENTS: [(&str, &str, EventNeed); 16] = [
+    ("sched", "sched_switch", EventNeed::Required),
+    ("sched", SCHED_WAKING, EventNeed::Required),
+    ("sched", SCHED_MIGRATE, EventNeed::Required),
+    ("timer", HRTIMER_START, Costs(TracerGap::Timers)),
+    ("timer", HRTIMER_PASSED, EventNeed::Optional),
+    ("timer", "hrtimer_expire_entry", Costs(TracerGap::Timers)),
+    ("timer", HRTIMER_REARM, EventNeed::Optional),
+    ("irq", "irq_handler_entry", Costs(TracerGap::Interrupts)),
+    ("irq", "irq_handler_exit", Costs(TracerGap::Interrupts)),
+    ("irq", SOFTIRQ_RAISE, Costs(TracerGap::Softirqs)),
+    ("irq", "softirq_entry", Costs(TracerGap::Softirqs)),
+    ("irq", "softirq_exit", Costs(TracerGap::Softirqs)),
     ("irq_vectors", "local_timer_entry", TIMER_INTERRUPTS),
     ("irq_vectors", "local_timer_exit", TIMER_INTERRUPTS),
-    ("exceptions", PAGE_FAULT, AllBut(TracerGap::PageFaults)),
-    ("signal", "signal_generate", AllBut(TracerGap::Signals)),
+    ("exceptions", PAGE_FAULT, Costs(TracerGap::PageFaults)),
+    ("signal", "signal_generate", Costs(TracerGap::Signals)),
 ];
 
 pub(super) const SCHED_WAKING: &str = "sched_waking";
@@ -37,42 +37,42 @@ pub(super) const HRTIMER_REARM: &str = "hrtimer_rearm";
 pub(super) const SOFTIRQ_RAISE: &str = "softirq_raise";
 pub(super) const PAGE_FAULT: &str = "page_fault_user";
 
-/// What is read: how the records of the events are laid out, the directories of those events, and what is not told.
+/// The events that can be read: the parser of their records, their directories, and what is missing.
 #[derive(Default)]
-pub(super) struct Readable {
-    pub(super) records: Records,
+pub(super) struct ReadableEvents {
+    pub(super) records: EventParser,
     pub(super) events: Vec<String>,
-    pub(super) gaps: Gaps,
+    pub(super) missing_events: MissingEvents,
 }
 
-impl Readable {
-    /// All that can be read, where `text` has the `format` of an event; empty where there is none.
+impl ReadableEvents {
+    /// All events that can be read; `text` returns the content of a `format` file, empty if there is none.
     pub(super) fn all(text: impl Fn(&str) -> String) -> Result<Self, TracerRefusal> {
-        let (mut all, mut readable) = (Self::default(), Vec::new());
-        for (system, event, without) in EVENTS {
-            let place = format!("events/{system}/{event}");
-            let format = Format::parse(&text(&format!("{place}/format")));
+        let (mut result, mut readable) = (Self::default(), Vec::new());
+        for (system, event, need) in EVENTS {
+            let directory = format!("events/{system}/{event}");
+            let format = EventFormat::parse(&text(&format!("{directory}/format")));
             let format = format.ok_or_else(|| TracerRefusal::NoEvent { name: event.to_owned() });
             let read = format.and_then(|format| match reader(event, &format) {
-                Ok(_) => Ok((place, event, format, without)),
+                Ok(_) => Ok((directory, event, format, need)),
                 Err(reason) => Err(unreadable_event(event, &reason)),
             });
-            match (read, without) {
+            match (read, need) {
                 (Ok(read), _) => readable.push(read),
-                (Err(refusal), Without::Nothing) => return Err(refusal),
-                (Err(_), Without::AllBut(costs)) => all.gaps.add(event, costs),
-                (Err(_), Without::All) => {}
+                (Err(refusal), EventNeed::Required) => return Err(refusal),
+                (Err(_), EventNeed::Costs(costs)) => result.missing_events.add(event, costs),
+                (Err(_), EventNeed::Optional) => {}
             }
         }
-        readable.retain(|(.., without)| !all.gaps.takes(*without));
-        for (place, event, format, _) in readable {
-            all.records.add(event, &format).map_err(|reason| unreadable_event(event, &reason))?;
-            all.events.push(place);
+        readable.retain(|(.., need)| !result.missing_events.makes_useless(*need));
+        for (directory, event, format, _) in readable {
+            result.records.add(event, &format).map_err(|reason| unreadable_event(event, &reason))?;
+            result.events.push(directory);
         }
-        Ok(all)
+        Ok(result)
     }
 }
 
-fn unreadable_event(event: &str, reason: &Unreadable) -> TracerRefusal {
+fn unreadable_event(event: &str, reason: &FieldError) -> TracerRefusal {
     TracerRefusal::EventUnreadable { name: event.to_owned(), reason: reason.to_string() }
 }

@@ -1,74 +1,74 @@
-//! Whatever changes who has one of a few CPUs, whichever thread it is about: for loops that ask for all of a CPU.
+//! Records every change of the holder of some CPUs, for loops that need a whole CPU.
 
 use std::fs::File;
 
 use howlate_linux::clock;
 use howlate_model::{CpuChange, CpuEvent, CpuSet, MonotonicTime, TracerRefusal};
 
-use super::change::{EVENTS, Names, Records, SWITCH, VECTORS};
-use super::format::Format;
-use super::holder::Holder;
-use super::instance::Instance;
-use super::page::{Item, Layout, items};
-use super::{UNSETTLED, lost_of, read_page, streams, unreadable};
-use crate::namespace::has_the_kernels_ids;
+use super::cpu_changes::{CpuChangeParser, EVENTS, NameCache, SWITCH, VECTORS};
+use super::format::EventFormat;
+use super::instance::TraceInstance;
+use super::page::{PageItem, PageLayout, items};
+use super::unseen_switches::UnseenSwitches;
+use super::{UNSETTLED, parse_losses, read_page, streams, unreadable};
+use crate::machine::check_pid_namespace;
 
-/// What each CPU's buffer takes, in KiB: half a minute of a busy CPU's interrupts.
+/// Buffer of each CPU in KiB: half a minute of a busy CPU's interrupts.
 const BUFFER: &str = "4096";
 
-/// A trace of our own of these CPUs, recording.
+/// A recording trace instance of these CPUs.
 pub struct CpuEventReader {
     // Closed before the trace is removed.
-    cpus: Vec<(u32, File, Holder)>,
-    layout: Layout,
-    records: Records,
-    names: Names,
-    /// Events lost, as last read.
+    cpus: Vec<(u32, File, UnseenSwitches)>,
+    layout: PageLayout,
+    records: CpuChangeParser,
+    names: NameCache,
+    /// Lost events at the last reading.
     lost: u64,
-    instance: Instance,
+    instance: TraceInstance,
 }
 
-/// What happened since the last time.
+/// Events since the last reading.
 #[derive(Debug, Default)]
 pub struct CpuEventsRead {
     /// By time.
     pub events: Vec<CpuEvent>,
-    /// All up to here were read.
+    /// All events up to this time are included.
     pub until: MonotonicTime,
     /// Events that were not recorded.
     pub lost: u64,
 }
 
 impl CpuEventReader {
-    /// Begins to record.
+    /// Starts to record.
     ///
     /// # Errors
     ///
     /// When the kernel's trace cannot be had, or lacks switches.
     pub fn begin(cpus: &CpuSet) -> Result<Self, TracerRefusal> {
-        has_the_kernels_ids()?;
-        let instance = Instance::make_anyhow()?;
+        check_pid_namespace()?;
+        let instance = TraceInstance::create_anywhere()?;
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
         instance.set("tracing_cpumask", &mask(cpus))?;
         instance.set("buffer_size_kb", BUFFER)?;
         let layout =
-            Layout::parse(&instance.header_page()).ok_or_else(|| unreadable("events/header_page"))?;
+            PageLayout::parse(&instance.header_page()).ok_or_else(|| unreadable("events/header_page"))?;
         let records = enable(&instance)?;
         let ours = streams(&instance)?.into_iter().filter(|(cpu, _)| cpus.contains(*cpu));
-        let cpus = ours.map(|(cpu, stream)| (cpu, stream, Holder::default())).collect();
+        let cpus = ours.map(|(cpu, stream)| (cpu, stream, UnseenSwitches::default())).collect();
         instance.set("tracing_on", "1")?;
-        Ok(Self { cpus, layout, records, names: Names::default(), lost: 0, instance })
+        Ok(Self { cpus, layout, records, names: NameCache::default(), lost: 0, instance })
     }
 
-    /// All that has happened up to a moment ago.
+    /// Events up to a moment ago.
     pub fn read(&mut self) -> CpuEventsRead {
         let until = clock::now().minus(UNSETTLED);
         let mut page = vec![0; self.layout.page_size()];
         let (mut events, records, names) = (Vec::new(), &self.records, &mut self.names);
         for (cpu, stream, holder) in &mut self.cpus {
             while let Some(length) = read_page(stream, &mut page) {
-                // A page that is damaged is lost from there on; the kernel writes none.
+                // The rest of a damaged page is lost; the kernel writes none.
                 let _ = items(&page[..length], &self.layout, &mut |at, item| {
                     let changes = changes(at, item, records, names, holder).into_iter().flatten();
                     events.extend(changes.flatten().map(|(at, what)| CpuEvent { at, cpu: *cpu, what }));
@@ -76,46 +76,46 @@ impl CpuEventReader {
             }
         }
         events.sort_by_key(|event| event.at);
-        let lost = self.lost_in_all();
+        let lost = self.total_lost();
         let lost = lost.saturating_sub(std::mem::replace(&mut self.lost, lost));
         CpuEventsRead { events, until, lost }
     }
 
-    fn lost_in_all(&self) -> u64 {
-        let stats = |(cpu, ..): &(u32, File, Holder)| {
-            lost_of(&self.instance.text(&format!("per_cpu/cpu{cpu}/stats")))
+    fn total_lost(&self) -> u64 {
+        let stats = |(cpu, ..): &(u32, File, UnseenSwitches)| {
+            parse_losses(&self.instance.text(&format!("per_cpu/cpu{cpu}/stats")))
         };
         self.cpus.iter().map(stats).sum()
     }
 }
 
-/// What one record says, behind the switch that must have come before it, if no event told of that.
+/// The change in a record, after a switch that must have preceded it without an event.
 fn changes(
     at: u64,
-    item: Item<'_>,
-    records: &Records,
-    names: &mut Names,
-    holder: &mut Holder,
+    item: PageItem<'_>,
+    records: &CpuChangeParser,
+    names: &mut NameCache,
+    holder: &mut UnseenSwitches,
 ) -> Option<[Option<(MonotonicTime, CpuChange)>; 2]> {
     let at = MonotonicTime::from_nanos(i64::try_from(at).ok()?);
-    let Item::Record(record) = item else {
-        *holder = Holder::default();
+    let PageItem::Record(record) = item else {
+        *holder = UnseenSwitches::default();
         return Some([None, Some((at, CpuChange::Missed))]);
     };
     let read = records.read(record, names)?;
-    let since = holder.passes(read.by, at, &read.change);
-    let came = since
+    let since = holder.add_event(read.by, at, &read.change);
+    let unseen_switch = since
         .map(|since| (since, CpuChange::Runs { tid: read.by, name: records.name(record, read.by, names) }));
-    Some([came, Some((at, read.change))])
+    Some([unseen_switch, Some((at, read.change))])
 }
 
-/// Switches on what this kernel has of it.
-fn enable(instance: &Instance) -> Result<Records, TracerRefusal> {
+/// Enables the events that this kernel has.
+fn enable(instance: &TraceInstance) -> Result<CpuChangeParser, TracerRefusal> {
     let vectors =
         VECTORS.iter().flat_map(|name| ["entry", "exit"].map(|end| format!("irq_vectors/{name}_{end}")));
-    let mut records = Records::default();
+    let mut records = CpuChangeParser::default();
     for event in EVENTS.iter().map(|event| (*event).to_owned()).chain(vectors) {
-        let format = Format::parse(&instance.text(&format!("events/{event}/format")));
+        let format = EventFormat::parse(&instance.text(&format!("events/{event}/format")));
         match format.and_then(|format| records.add(&event, &format).ok()) {
             None if event == SWITCH => {
                 return Err(TracerRefusal::NoEvent { name: "sched_switch".to_owned() });
@@ -127,14 +127,14 @@ fn enable(instance: &Instance) -> Result<Records, TracerRefusal> {
     Ok(records)
 }
 
-/// CPUs as a mask of words of 32 bits, the uppermost first.
+/// CPUs as a mask of 32-bit words, the highest first.
 fn mask(cpus: &CpuSet) -> String {
-    let words = cpus.iter().max().map_or(0, |highest| highest / 32);
+    let last_word = cpus.iter().max().map_or(0, |highest| highest / 32);
     let word = |number: u32| {
         let bits = cpus.iter().filter(|cpu| cpu / 32 == number).map(|cpu| 1_u32 << (cpu % 32));
-        format!("{:08x}", bits.fold(0, |all, bit| all | bit))
+        format!("{:08x}", bits.fold(0, |mask, bit| mask | bit))
     };
-    (0..=words).rev().map(word).collect::<Vec<_>>().join(",")
+    (0..=last_word).rev().map(word).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

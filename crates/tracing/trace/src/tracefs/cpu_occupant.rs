@@ -1,26 +1,25 @@
-//! Who has, or had, a CPU. Pure.
+//! The holder of a CPU: a thread, an interrupt or a softirq. Pure.
 
 use howlate_model::{CpuHolder, HolderKind};
 
-use super::event::Comm;
-use crate::irq_names::{Interrupts, TICK, softirq};
+use super::event::ThreadName;
+use crate::irq_names::{InterruptNames, TICK, softirq_name};
 
-/// Who has, or had, a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Has {
+pub(super) enum CpuOccupant {
     Thread {
         pid: u32,
-        comm: Comm,
+        comm: ThreadName,
     },
-    /// The same, of real-time priority.
+    /// A thread of real-time priority.
     RealTime {
         pid: u32,
-        comm: Comm,
+        comm: ThreadName,
     },
-    /// The same, ahead of real-time threads that are ready.
+    /// An ordinary thread that runs ahead of runnable real-time threads.
     Server {
         pid: u32,
-        comm: Comm,
+        comm: ThreadName,
     },
     Handler(u32),
     Softirq(u32),
@@ -29,35 +28,34 @@ pub(super) enum Has {
     NotSeen,
 }
 
-impl Has {
-    /// Whether both are one to whoever reads of them: threads are told apart by their names, where those are known.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+impl CpuOccupant {
+    /// Whether both look the same in a report: threads are distinguished by name, where it is known.
+    pub(super) fn has_same_name(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Thread { pid, comm }, Self::Thread { pid: with, comm: other })
-            | (Self::RealTime { pid, comm }, Self::RealTime { pid: with, comm: other })
-            | (Self::Server { pid, comm }, Self::Server { pid: with, comm: other }) => {
-                pid == with || (*pid != 0 && *with != 0 && comm == other && comm[0] != 0)
+            (Self::Thread { pid, comm }, Self::Thread { pid: other_pid, comm: other_comm })
+            | (Self::RealTime { pid, comm }, Self::RealTime { pid: other_pid, comm: other_comm })
+            | (Self::Server { pid, comm }, Self::Server { pid: other_pid, comm: other_comm }) => {
+                pid == other_pid || (*pid != 0 && *other_pid != 0 && comm == other_comm && comm[0] != 0)
             }
             _ => self == other,
         }
     }
 
-    /// Whether both are the same thread, or whatever else it is.
-    pub(super) fn is_one_with(&self, other: &Self) -> bool {
+    /// Whether both are the same thread, interrupt or softirq.
+    pub(super) fn is_identical(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Thread { pid, .. }, Self::Thread { pid: with, .. })
-            | (Self::RealTime { pid, .. }, Self::RealTime { pid: with, .. })
-            | (Self::Server { pid, .. }, Self::Server { pid: with, .. }) => pid == with,
+            (Self::Thread { pid, .. }, Self::Thread { pid: other_pid, .. })
+            | (Self::RealTime { pid, .. }, Self::RealTime { pid: other_pid, .. })
+            | (Self::Server { pid, .. }, Self::Server { pid: other_pid, .. }) => pid == other_pid,
             _ => self == other,
         }
     }
 
-    /// Whether it is known what it is called.
     pub(super) const fn has_name(&self) -> bool {
         !matches!(self, Self::Thread { comm, .. } | Self::RealTime { comm, .. } | Self::Server { comm, .. } if comm[0] == 0)
     }
 
-    /// The same to an ordinary thread: those that real-time ones are kept off by are like any other.
+    /// As an ordinary thread sees it: what real-time threads are kept off by is a thread like any other.
     pub(super) const fn to_ordinary(self) -> Self {
         match self {
             Self::Server { pid, comm } => Self::Thread { pid, comm },
@@ -65,7 +63,7 @@ impl Has {
         }
     }
 
-    pub(super) fn named(&self, interrupts: &mut Interrupts) -> CpuHolder {
+    pub(super) fn describe(&self, interrupts: &mut InterruptNames) -> CpuHolder {
         let nameless = |holder| CpuHolder { holder, pid: None, name: String::new() };
         match *self {
             Self::Thread { pid: 0, .. } => nameless(HolderKind::Idle),
@@ -76,21 +74,21 @@ impl Has {
                 let name = String::from_utf8_lossy(name).into_owned();
                 CpuHolder { holder: HolderKind::Thread, pid: Some(pid), name }
             }
-            Self::RealTime { pid, comm } => match (Self::Thread { pid, comm }).named(interrupts) {
+            Self::RealTime { pid, comm } => match (Self::Thread { pid, comm }).describe(interrupts) {
                 who if who.holder == HolderKind::Thread => {
                     CpuHolder { holder: HolderKind::RealTimeThread, ..who }
                 }
-                nobody => nobody,
+                other => other,
             },
-            Self::Server { .. } => match self.to_ordinary().named(interrupts) {
+            Self::Server { .. } => match self.to_ordinary().describe(interrupts) {
                 who if who.holder == HolderKind::Thread => CpuHolder { holder: HolderKind::Server, ..who },
-                nobody => nobody,
+                other => other,
             },
             Self::Handler(number) => {
                 CpuHolder { holder: HolderKind::Interrupt, pid: None, name: interrupts.name(number) }
             }
             Self::Softirq(vector) => {
-                CpuHolder { holder: HolderKind::Softirq, pid: None, name: softirq(vector) }
+                CpuHolder { holder: HolderKind::Softirq, pid: None, name: softirq_name(vector) }
             }
             Self::Tick => CpuHolder { holder: HolderKind::Interrupt, pid: None, name: TICK.to_owned() },
             Self::NotSeen => nameless(HolderKind::NotSeen),

@@ -1,64 +1,62 @@
-//! What the kernel's records tell. Pure.
+//! Parses trace records into events. Pure.
 
 use std::collections::HashMap;
 
 use howlate_model::MonotonicTime;
 
-use super::format::{Field, Format, Unreadable};
+use super::format::{EventFormat, FieldError, FieldLocation};
 use crate::irq_names::HRTIMER;
 
-/// A thread's name as the kernel has it: filled up with zeros.
-pub(super) type Comm = [u8; 16];
+/// Padded with zeros, as in the kernel.
+pub(super) type ThreadName = [u8; 16];
 
-/// Something that happened on a CPU.
+/// An event on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct TraceEvent {
     pub(super) at: MonotonicTime,
     pub(super) cpu: u32,
-    /// The thread that had the CPU; 0: none.
+    /// The thread that had the CPU; 0: idle.
     pub(super) pid: u32,
-    pub(super) what: What,
+    pub(super) kind: EventKind,
 }
 
-/// What an event tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    /// Events of this CPU before this one are missing.
+pub(super) enum EventKind {
+    /// Earlier events of this CPU are missing.
     Missed,
-    /// The CPU goes to the thread `next`; the one before sleeps in `state`, or wants to run on: 0. Priorities are the kernel's:
+    /// The CPU switches to the thread `next`; the previous one sleeps in `state`, or is runnable: 0. Priorities are the kernel's:
     /// see [`REAL_TIME`] and [`ORDINARY`].
     Switch {
-        comm: Comm,
+        comm: ThreadName,
         state: u32,
         priority: u32,
         next: u32,
-        next_comm: Comm,
+        next_comm: ThreadName,
         next_priority: u32,
     },
-    /// A thread that last ran on `on` is being woken.
+    /// A thread that last ran on CPU `on` is being woken.
     Waking {
         thread: u32,
         on: u32,
     },
-    /// A thread is moved.
+    /// A thread is moved to another CPU.
     Migrates {
         thread: u32,
         to: u32,
     },
-    /// The interrupt of the CPU's own timer.
+    /// The CPU-local timer interrupt.
     TickBegins,
     TickEnds,
-    /// A timer was set to two times: from when on, and by when.
+    /// A timer was armed: earliest and latest time of its expiry.
     TimerSet {
         timer: u64,
         soft: MonotonicTime,
         hard: MonotonicTime,
     },
-    /// A timer was to be set to a time that has passed: the thread does not sleep.
+    /// A timer was to be armed for a time that has passed: the thread does not sleep.
     TimerPassed,
-    /// The device that interrupts for timers, which was not armed since its interrupt, is armed anew.
+    /// The timer device, which was not armed since its interrupt, is armed.
     Rearmed,
-    /// A timer is served.
     TimerServed {
         timer: u64,
     },
@@ -66,7 +64,7 @@ pub(super) enum What {
         interrupt: u32,
     },
     HandlerEnds,
-    /// A softirq is to serve timers that are due.
+    /// A softirq is raised to serve timers that are due.
     Deferred,
     SoftirqBegins {
         vector: u32,
@@ -74,7 +72,7 @@ pub(super) enum What {
     SoftirqEnds {
         vector: u32,
     },
-    /// A page of a program was not there.
+    /// A page fault of the current thread.
     PageFault,
     /// A signal is sent to a thread.
     Signal {
@@ -83,51 +81,53 @@ pub(super) enum What {
     },
 }
 
-/// Reads one kind of record.
-type Reader = Box<dyn Fn(&[u8]) -> Option<What>>;
+/// Parses one kind of record.
+type Reader = Box<dyn Fn(&[u8]) -> Option<EventKind>>;
 
-/// Reads the records of the events whose formats it was given.
+/// Parses records by the formats of their events.
 #[derive(Default)]
-pub(super) struct Records {
-    readers: HashMap<u16, (Field, Reader)>,
+pub(super) struct EventParser {
+    readers: HashMap<u16, (FieldLocation, Reader)>,
 }
 
-impl Records {
-    /// Takes in the format of an event that is known by `name`.
-    pub(super) fn add(&mut self, name: &str, format: &Format) -> Result<(), Unreadable> {
+impl EventParser {
+    /// Adds the format of an event.
+    pub(super) fn add(&mut self, name: &str, format: &EventFormat) -> Result<(), FieldError> {
         let reader = reader(name, format)?;
         self.readers.insert(format.id, (format.number("common_pid")?, reader));
         Ok(())
     }
 
-    /// Reads a record; `None` if it is none of those.
-    pub(super) fn read(&self, cpu: u32, at: u64, record: &[u8]) -> Option<Event> {
+    /// `None`: another kind of record.
+    pub(super) fn read(&self, cpu: u32, at: u64, record: &[u8]) -> Option<TraceEvent> {
         let id = u16::from_le_bytes(record.get(..2)?.try_into().ok()?);
         let (pid, reader) = self.readers.get(&id)?;
-        Some(Event { at: time(at)?, cpu, pid: pid.id(record)?, what: reader(record)? })
+        Some(TraceEvent { at: time(at)?, cpu, pid: pid.id(record)?, kind: reader(record)? })
     }
 }
 
-/// The event that events of a CPU before this time are missing.
-pub(super) fn missed(cpu: u32, at: u64) -> Option<Event> {
-    Some(Event { at: time(at)?, cpu, pid: 0, what: What::Missed })
+/// The event that earlier events of a CPU are missing.
+pub(super) fn missed(cpu: u32, at: u64) -> Option<TraceEvent> {
+    Some(TraceEvent { at: time(at)?, cpu, pid: 0, kind: EventKind::Missed })
 }
 
 fn time(nanos: u64) -> Option<MonotonicTime> {
     i64::try_from(nanos).ok().map(MonotonicTime::from_nanos)
 }
 
-/// The states that a thread sleeps in; whoever is preempted has a bit above them.
+/// States in which a thread sleeps; a preempted thread has a bit above them.
+///
 /// Source: `__trace_sched_switch_state` of `include/trace/events/sched.h`, Linux 4.14 and later.
 const ASLEEP: u64 = 0xff;
 
-/// The kernel's priorities of real-time threads, of ordinary ones, and, as this reads it, -1 of those with deadlines.
+/// The kernel's priorities of real-time and of ordinary threads; those of deadline threads are read as -1.
+///
 /// Source: `include/linux/sched/prio.h`.
 pub(super) const REAL_TIME: std::ops::Range<u32> = 0..100;
 pub(super) const ORDINARY: std::ops::Range<u32> = 100..140;
 
-/// What reads the records of an event that is known by `name`.
-pub(super) fn reader(name: &str, format: &Format) -> Result<Reader, Unreadable> {
+/// Parser of an event.
+pub(super) fn reader(name: &str, format: &EventFormat) -> Result<Reader, FieldError> {
     let number = |name| format.number(name);
     Ok(match name {
         "sched_switch" => {
@@ -138,59 +138,68 @@ pub(super) fn reader(name: &str, format: &Format) -> Result<Reader, Unreadable> 
                 let state = u32::try_from(state.number(record)? & ASLEEP).ok()?;
                 let (comm, next_comm) = (comm.comm(record)?, next_comm.comm(record)?);
                 let (priority, next_priority) = (priority.id(record)?, next_priority.id(record)?);
-                Some(What::Switch { comm, state, priority, next: next.id(record)?, next_comm, next_priority })
+                Some(EventKind::Switch {
+                    comm,
+                    state,
+                    priority,
+                    next: next.id(record)?,
+                    next_comm,
+                    next_priority,
+                })
             })
         }
         "sched_waking" => {
             let (thread, on) = (number("pid")?, number("target_cpu")?);
-            Box::new(move |record| Some(What::Waking { thread: thread.id(record)?, on: on.id(record)? }))
+            Box::new(move |record| Some(EventKind::Waking { thread: thread.id(record)?, on: on.id(record)? }))
         }
         "sched_migrate_task" => {
             let (thread, to) = (number("pid")?, number("dest_cpu")?);
-            Box::new(move |record| Some(What::Migrates { thread: thread.id(record)?, to: to.id(record)? }))
+            Box::new(move |record| {
+                Some(EventKind::Migrates { thread: thread.id(record)?, to: to.id(record)? })
+            })
         }
         "hrtimer_start" => {
             let (timer, soft, hard) = (number("hrtimer")?, number("softexpires")?, number("expires")?);
             Box::new(move |record| {
                 let (soft, hard) = (time(soft.number(record)?)?, time(hard.number(record)?)?);
-                Some(What::TimerSet { timer: timer.number(record)?, soft, hard })
+                Some(EventKind::TimerSet { timer: timer.number(record)?, soft, hard })
             })
         }
         "hrtimer_expire_entry" => {
             let timer = number("hrtimer")?;
-            Box::new(move |record| Some(What::TimerServed { timer: timer.number(record)? }))
+            Box::new(move |record| Some(EventKind::TimerServed { timer: timer.number(record)? }))
         }
         "hrtimer_rearm" => {
             let deferred = number("deferred")?;
-            Box::new(move |record| (deferred.id(record)? != 0).then_some(What::Rearmed))
+            Box::new(move |record| (deferred.id(record)? != 0).then_some(EventKind::Rearmed))
         }
         "irq_handler_entry" => {
             let interrupt = number("irq")?;
-            Box::new(move |record| Some(What::HandlerBegins { interrupt: interrupt.id(record)? }))
+            Box::new(move |record| Some(EventKind::HandlerBegins { interrupt: interrupt.id(record)? }))
         }
         "softirq_entry" => {
             let vector = number("vec")?;
-            Box::new(move |record| Some(What::SoftirqBegins { vector: vector.id(record)? }))
+            Box::new(move |record| Some(EventKind::SoftirqBegins { vector: vector.id(record)? }))
         }
         "softirq_exit" => {
             let vector = number("vec")?;
-            Box::new(move |record| Some(What::SoftirqEnds { vector: vector.id(record)? }))
+            Box::new(move |record| Some(EventKind::SoftirqEnds { vector: vector.id(record)? }))
         }
         "softirq_raise" => {
             let vector = number("vec")?;
-            Box::new(move |record| (vector.id(record)? == HRTIMER).then_some(What::Deferred))
+            Box::new(move |record| (vector.id(record)? == HRTIMER).then_some(EventKind::Deferred))
         }
         "signal_generate" => {
             let (number, thread) = (number("sig")?, number("pid")?);
             Box::new(move |record| {
-                Some(What::Signal { number: number.id(record)?, thread: thread.id(record)? })
+                Some(EventKind::Signal { number: number.id(record)?, thread: thread.id(record)? })
             })
         }
-        "hrtimer_start_expired" => Box::new(|_| Some(What::TimerPassed)),
-        "irq_handler_exit" => Box::new(|_| Some(What::HandlerEnds)),
-        "local_timer_entry" => Box::new(|_| Some(What::TickBegins)),
-        "local_timer_exit" => Box::new(|_| Some(What::TickEnds)),
-        "page_fault_user" => Box::new(|_| Some(What::PageFault)),
+        "hrtimer_start_expired" => Box::new(|_| Some(EventKind::TimerPassed)),
+        "irq_handler_exit" => Box::new(|_| Some(EventKind::HandlerEnds)),
+        "local_timer_entry" => Box::new(|_| Some(EventKind::TickBegins)),
+        "local_timer_exit" => Box::new(|_| Some(EventKind::TickEnds)),
+        "page_fault_user" => Box::new(|_| Some(EventKind::PageFault)),
         other => unreachable!("{other} is in the table of events, and nobody reads it"),
     })
 }

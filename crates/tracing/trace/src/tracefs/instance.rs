@@ -1,9 +1,7 @@
-//! A trace of our own beside the machine's: a directory below tracefs's `instances`, with its own buffers, events and
-//! clock, so that nobody else's trace is touched.
+//! A trace instance: a directory below tracefs's `instances` with its own buffers, events and clock, independent of other traces.
 //!
-//! It is removed when this is dropped. What a killed howlate has left is found by its name and by a lock that nobody
-//! holds, and removed by the next; until then it records nothing and its buffers are given back, because the kernel
-//! closed `free_buffer` with the process.
+//! It is removed on drop. Instances of a killed howlate are recognised by their name and by a lock that is not held, and removed by the next
+//! howlate; until then they record nothing and their buffers are freed, because the kernel closed `free_buffer` with the process.
 //!
 //! Source: `Documentation/trace/ftrace.rst`.
 
@@ -17,41 +15,41 @@ use howlate_linux::files::open_nonblocking;
 use howlate_model::TracerRefusal;
 use howlate_procfs::{Mounts, Root};
 
-/// What the names of ours begin with.
-const NAME: &str = "howlate-";
-/// So many of one process, at most.
-const MOST: u32 = 16;
+/// Prefix of the names of howlate's instances.
+const PREFIX: &str = "howlate-";
+/// Instances of one process.
+const MAX_INSTANCES: u32 = 16;
 
-/// Where tracefs is mounted; `None` where it is not.
-fn mounted() -> Option<PathBuf> {
+/// Mount point of tracefs.
+fn mount_point() -> Option<PathBuf> {
     Mounts::read(&Root::live()).find(|mount| mount.kind == "tracefs").map(|mount| PathBuf::from(&mount.point))
 }
 
-/// Removes what killed processes have left.
-pub(crate) fn clear_up() {
-    mounted().iter().for_each(|tracefs| clear_up_below(tracefs));
+/// Removes instances that killed processes left behind.
+pub(crate) fn remove_leftovers() {
+    mount_point().iter().for_each(|tracefs| remove_leftovers_below(tracefs));
 }
 
-fn clear_up_below(tracefs: &Path) {
+fn remove_leftovers_below(tracefs: &Path) {
     let instances = tracefs.join("instances");
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(NAME) {
-            remove_if_left(&entry.path());
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            remove_if_unlocked(&entry.path());
         }
     }
 }
 
-fn remove_if_left(place: &Path) {
-    let is_left = File::open(place).is_ok_and(|directory| directory.try_lock().is_ok());
-    if is_left {
-        // One that somebody else looks into stays until the next time.
-        drop(switch_off(place).and_then(|()| fs::remove_dir(place)));
+fn remove_if_unlocked(directory: &Path) {
+    let is_unlocked = File::open(directory).is_ok_and(|file| file.try_lock().is_ok());
+    if is_unlocked {
+        // An instance that is in use elsewhere stays until the next time.
+        drop(switch_off(directory).and_then(|()| fs::remove_dir(directory)));
     }
 }
 
-fn switch_off(place: &Path) -> io::Result<()> {
-    write(&place.join("tracing_on"), "0")?;
-    write(&place.join("events/enable"), "0")
+fn switch_off(directory: &Path) -> io::Result<()> {
+    write(&directory.join("tracing_on"), "0")?;
+    write(&directory.join("events/enable"), "0")
 }
 
 fn write(path: &Path, value: &str) -> io::Result<()> {
@@ -62,27 +60,26 @@ fn text(path: &Path) -> String {
     Root::live().read(&path.to_string_lossy()).unwrap_or_default()
 }
 
-/// A trace of our own.
-pub(super) struct Instance {
-    place: PathBuf,
+pub(super) struct TraceInstance {
+    directory: PathBuf,
     /// The directory, locked as long as this process lives.
     lock: Option<File>,
     /// Closed with the process, however it ends.
     free_buffer: Option<File>,
-    /// Where it is, if nobody else has it mounted: a mount that no path leads to, gone with this.
+    /// A detached mount, if tracefs is not mounted.
     mount: Option<OwnedFd>,
 }
 
-impl Instance {
-    /// Makes one, after removing what was left of others.
-    pub(super) fn make() -> Result<Self, TracerRefusal> {
-        Self::below(&mounted().ok_or(TracerRefusal::NotMounted)?)
+impl TraceInstance {
+    /// Creates an instance, after removing leftovers.
+    pub(super) fn create() -> Result<Self, TracerRefusal> {
+        Self::below(&mount_point().ok_or(TracerRefusal::NotMounted)?)
     }
 
-    /// The same; where tracefs is not mounted, in a mount that nobody else sees.
-    pub(super) fn make_anyhow() -> Result<Self, TracerRefusal> {
-        if mounted().is_some() {
-            return Self::make();
+    /// As [`TraceInstance::create`]; if tracefs is not mounted, in a detached mount.
+    pub(super) fn create_anywhere() -> Result<Self, TracerRefusal> {
+        if mount_point().is_some() {
+            return Self::create();
         }
         let mount = files::mount_detached("tracefs").map_err(|_| TracerRefusal::NotMounted)?;
         let tracefs = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
@@ -92,14 +89,14 @@ impl Instance {
     }
 
     fn below(tracefs: &Path) -> Result<Self, TracerRefusal> {
-        clear_up_below(tracefs);
+        remove_leftovers_below(tracefs);
         let instances = tracefs.join("instances");
-        for number in 0..MOST {
-            let more = if number == 0 { String::new() } else { format!("-{number}") };
-            let place = instances.join(format!("{NAME}{}{more}", std::process::id()));
-            match fs::create_dir(&place).and_then(|()| Self::lock(place)) {
+        for number in 0..MAX_INSTANCES {
+            let suffix = if number == 0 { String::new() } else { format!("-{number}") };
+            let directory = instances.join(format!("{PREFIX}{}{suffix}", std::process::id()));
+            match fs::create_dir(&directory).and_then(|()| Self::lock(directory)) {
                 Ok(instance) => return Ok(instance),
-                // Another of this process, or removed by somebody before it was locked.
+                // Another one of this process, or removed by another howlate before it was locked.
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {}
                 Err(error) => return Err(refusal(tracefs, &error)),
@@ -111,24 +108,24 @@ impl Instance {
         })
     }
 
-    fn lock(place: PathBuf) -> io::Result<Self> {
-        let lock = File::open(&place)?;
+    fn lock(directory: PathBuf) -> io::Result<Self> {
+        let lock = File::open(&directory)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::NotFound.into()),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let mut instance = Self { place, lock: Some(lock), free_buffer: None, mount: None };
+        let mut instance = Self { directory, lock: Some(lock), free_buffer: None, mount: None };
         write(&instance.path("options/disable_on_free"), "1")?;
         instance.free_buffer = Some(File::options().write(true).open(instance.path("free_buffer"))?);
         Ok(instance)
     }
 
     fn path(&self, file: &str) -> PathBuf {
-        self.place.join(file)
+        self.directory.join(file)
     }
 
-    /// Writes one of its settings.
+    /// Writes a setting.
     pub(super) fn set(&self, file: &str, value: &str) -> Result<(), TracerRefusal> {
         write(&self.path(file), value).map_err(|error| TracerRefusal::Kernel {
             doing: format!("write `{value}` to {}", self.path(file).display()),
@@ -136,31 +133,31 @@ impl Instance {
         })
     }
 
-    /// Reads one of its texts; empty where there is none.
+    /// Reads a file; empty if there is none.
     pub(super) fn text(&self, file: &str) -> String {
         text(&self.path(file))
     }
 
-    /// How the pages of all traces are laid out. The kernel tells it in one read or not at all.
+    /// Layout of the pages of all traces. The kernel returns it in one read or not at all.
     pub(super) fn header_page(&self) -> String {
-        let top = self.place.ancestors().nth(2).unwrap_or(&self.place);
+        let top = self.directory.ancestors().nth(2).unwrap_or(&self.directory);
         let mut text = vec![0; 4096];
         let read = File::open(top.join("events/header_page")).and_then(|mut file| file.read(&mut text));
         String::from_utf8_lossy(&text[..read.unwrap_or(0)]).into_owned()
     }
 
-    /// Opens one of its streams.
+    /// Opens a stream.
     pub(super) fn stream(&self, file: &str) -> io::Result<File> {
         open_nonblocking(&self.path(file))
     }
 }
 
-impl Drop for Instance {
+impl Drop for TraceInstance {
     fn drop(&mut self) {
         (self.free_buffer, self.lock) = (None, None);
-        // What does not go now is removed by the next howlate.
-        drop(switch_off(&self.place));
-        drop(fs::remove_dir(&self.place));
+        // What cannot be removed now is removed by the next howlate.
+        drop(switch_off(&self.directory));
+        drop(fs::remove_dir(&self.directory));
         self.mount = None;
     }
 }
@@ -177,7 +174,7 @@ fn refusal(tracefs: &Path, error: &io::Error) -> TracerRefusal {
     }
 }
 
-/// Whether the kernel lets nobody look into it.
+/// Whether kernel lockdown forbids tracing.
 fn is_locked_down() -> bool {
     let level = Root::live().read("/sys/kernel/security/lockdown").unwrap_or_default();
     level.contains("[confidentiality]")
@@ -188,28 +185,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_holds_is_left_alone() {
-        let place = tempfile::tempdir().unwrap();
-        fs::create_dir(place.path().join("events")).unwrap();
-        let switches = ["tracing_on", "events/enable"].map(|name| place.path().join(name));
+    fn a_locked_instance_is_not_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("events")).unwrap();
+        let switches = ["tracing_on", "events/enable"].map(|name| directory.path().join(name));
         switches.iter().for_each(|switch| fs::write(switch, "1").unwrap());
-        let holder = File::open(place.path()).unwrap();
+        let holder = File::open(directory.path()).unwrap();
         holder.lock().unwrap();
         let all_are =
             |value: &str| switches.iter().all(|switch| fs::read_to_string(switch).unwrap() == value);
-        remove_if_left(place.path());
+        remove_if_unlocked(directory.path());
         assert!(all_are("1"));
         drop(holder);
-        remove_if_left(place.path());
+        remove_if_unlocked(directory.path());
         assert!(all_are("0"));
     }
 
     #[test]
-    fn why_it_cannot_be_written_is_told() {
-        let place = Path::new("/mnt/trace");
-        let told = |kind: io::ErrorKind| refusal(place, &kind.into()).to_string();
-        assert!(told(io::ErrorKind::ReadOnlyFilesystem).contains("mount -o remount,rw /mnt/trace"));
-        assert!(told(io::ErrorKind::PermissionDenied).contains("run as root"));
-        assert!(told(io::ErrorKind::OutOfMemory).contains("make a trace below /mnt/trace"));
+    fn refusals_say_what_to_do() {
+        let directory = Path::new("/mnt/trace");
+        let message = |kind: io::ErrorKind| refusal(directory, &kind.into()).to_string();
+        assert!(message(io::ErrorKind::ReadOnlyFilesystem).contains("mount -o remount,rw /mnt/trace"));
+        assert!(message(io::ErrorKind::PermissionDenied).contains("run as root"));
+        assert!(message(io::ErrorKind::OutOfMemory).contains("make a trace below /mnt/trace"));
     }
 }

@@ -1,21 +1,22 @@
-//! The kernel's static trace events, read from a trace of our own: for kernels into which no programs can be loaded.
+//! The tracefs tracer: static trace events from a trace instance, for kernels into which no BPF program can be loaded.
 //!
-//! `instance` makes the trace, `available_events` knows the events, `format` and `page` read what comes out of it, `event` says what it means, and `follow` makes
-//! sleeps of it, by the state of each `cpu` and each followed `thread`, and by who had a CPU (`cpu_occupant`, `occupancy`).
+//! `instance` creates the trace, `available_events` lists the events, `format` and `page` parse records, `event` has their meaning, and
+//! `follow` reconstructs sleeps from the state of each `cpu` and each followed `thread`, and from the holders of a CPU (`cpu_occupant`,
+//! `occupancy`).
 
 mod available_events;
-mod change;
 mod cpu;
+mod cpu_changes;
 mod cpu_events;
 mod cpu_occupant;
 mod event;
 mod follow;
 mod format;
-mod holder;
 mod instance;
 mod occupancy;
 mod page;
 mod thread;
+mod unseen_switches;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,26 +26,26 @@ use howlate_model::{MonotonicTime, Span, TracedSleep, TracerRefusal};
 use howlate_procfs::Root;
 
 pub use cpu_events::{CpuEventReader, CpuEventsRead};
-pub(crate) use instance::clear_up;
+pub(crate) use instance::remove_leftovers;
 
-use crate::irq_names::{HRTIMER, Interrupts};
-use crate::missing_events::{Gap, Gaps};
-use crate::namespace::{has_the_kernels_ids, process_of};
-use crate::quota::Quotas;
-use crate::standstill::Standstill;
-use crate::steal::Steal;
+use crate::irq_names::{HRTIMER, InterruptNames};
+use crate::machine::{check_pid_namespace, process_of};
+use crate::missing_events::{MissingEvent, MissingEvents};
+use crate::quota::QuotaTracker;
+use crate::standstill::StandstillDetector;
+use crate::steal::StealCounter;
 use crate::{Tier, Tracer};
 use available_events::{
-    HRTIMER_PASSED, HRTIMER_REARM, HRTIMER_START, PAGE_FAULT, Readable, SCHED_MIGRATE, SCHED_WAKING,
+    HRTIMER_PASSED, HRTIMER_REARM, HRTIMER_START, PAGE_FAULT, ReadableEvents, SCHED_MIGRATE, SCHED_WAKING,
     SOFTIRQ_RAISE,
 };
-use event::{Event, Records};
-use follow::Follower;
-use instance::Instance;
-use page::{Item, Layout, items};
+use event::{EventParser, TraceEvent};
+use follow::EventFollower;
+use instance::TraceInstance;
+use page::{PageItem, PageLayout, items};
 
-/// Events of followed threads alone, with the field that has the thread: others need not take room.
-const OF_THREADS: [(&str, &str); 5] = [
+/// Events that are filtered by followed threads, with the field that holds the thread: other threads' events take no room.
+const THREAD_EVENTS: [(&str, &str); 5] = [
     (SCHED_WAKING, "pid"),
     (SCHED_MIGRATE, "pid"),
     (HRTIMER_START, "common_pid"),
@@ -52,57 +53,57 @@ const OF_THREADS: [(&str, &str); 5] = [
     (PAGE_FAULT, "common_pid"),
 ];
 
-/// More threads than this are not filtered for: the kernel would compare each of their ids at each event.
-const FILTERED: usize = 16;
+/// With more threads than this no filter is set: the kernel compares each id at each event.
+const MAX_FILTERED: usize = 16;
 
-/// What the buffers of all CPUs may take together, and each of them at least and at most, in KiB.
+/// Size of the buffers of all CPUs together, and the smallest and largest size of each, in KiB.
 const BUFFERS: usize = 64 * 1024;
 const BUFFER: std::ops::RangeInclusive<usize> = 1024..=16 * 1024;
 
-/// An event's time is taken before it can be read; what is younger than this waits until the next time, so that the events
-/// of all CPUs come in their order.
+/// The time of an event is taken before it becomes readable: younger events wait until the next reading, so that the events of all CPUs
+/// can be sorted.
 const UNSETTLED: Span = Span::from_millis(1);
 
-/// A trace of our own, and what is made of it.
+/// A trace instance, and the state of its reader.
 pub(crate) struct Tracefs {
     // Closed before the trace is removed.
     cpus: Vec<(u32, File)>,
-    layout: Layout,
-    records: Records,
-    /// The events that this kernel has, as directories of the trace.
+    layout: PageLayout,
+    records: EventParser,
+    /// Events that this kernel has, as directories of the instance.
     events: Vec<String>,
-    waiting: Vec<Event>,
-    follower: Follower,
-    quotas: Quotas,
-    steal: Steal,
-    standstill: Standstill,
-    gaps: Gaps,
+    waiting: Vec<TraceEvent>,
+    follower: EventFollower,
+    quotas: QuotaTracker,
+    steal: StealCounter,
+    standstill: StandstillDetector,
+    missing_events: MissingEvents,
     processes: Vec<u32>,
-    /// Events lost, as last read.
+    /// Lost events at the last reading.
     lost: u64,
     stopped: bool,
-    instance: Instance,
+    instance: TraceInstance,
 }
 
 impl Tracefs {
-    /// Makes a trace that records nothing yet, and none of the events that are `hidden`.
+    /// Creates a trace that records nothing yet, without the `hidden` events.
     pub(crate) fn open(processes: &[u32], hidden: &[&str]) -> Result<Self, TracerRefusal> {
-        has_the_kernels_ids()?;
-        let instance = Instance::make()?;
+        check_pid_namespace()?;
+        let instance = TraceInstance::create()?;
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
         let layout =
-            Layout::parse(&instance.header_page()).ok_or_else(|| unreadable("events/header_page"))?;
+            PageLayout::parse(&instance.header_page()).ok_or_else(|| unreadable("events/header_page"))?;
         let is_hidden = |file: &str| hidden.iter().any(|event| file.contains(&format!("/{event}/")));
         let text = |file: &str| if is_hidden(file) { String::new() } else { instance.text(file) };
-        let Readable { records, events, gaps } = Readable::all(text)?;
+        let ReadableEvents { records, events, missing_events } = ReadableEvents::all(text)?;
         let cpus = streams(&instance)?;
-        let each = (BUFFERS / cpus.len().max(1)).clamp(*BUFFER.start(), *BUFFER.end());
-        instance.set("buffer_size_kb", &each.to_string())?;
-        let (quotas, steal) = (Quotas::new(Root::live()), Steal::new(Root::live()));
-        let follower = Follower::new(processes, Interrupts::default(), steal.is_guest());
+        let buffer_size = (BUFFERS / cpus.len().max(1)).clamp(*BUFFER.start(), *BUFFER.end());
+        instance.set("buffer_size_kb", &buffer_size.to_string())?;
+        let (quotas, steal) = (QuotaTracker::new(Root::live()), StealCounter::new(Root::live()));
+        let follower = EventFollower::new(processes, InterruptNames::default(), steal.is_guest());
         let (processes, waiting) = (processes.to_vec(), Vec::new());
-        let standstill = Standstill::new(&Root::live());
+        let standstill = StandstillDetector::new(&Root::live());
         Ok(Self {
             cpus,
             layout,
@@ -113,7 +114,7 @@ impl Tracefs {
             quotas,
             steal,
             standstill,
-            gaps,
+            missing_events,
             processes,
             lost: 0,
             stopped: false,
@@ -121,49 +122,51 @@ impl Tracefs {
         })
     }
 
-    /// Lets only events of followed threads through, where such a choice can be made.
+    /// Filters events by followed threads, where that is possible.
     fn filter(&self) -> Result<(), TracerRefusal> {
         let followed: Vec<u32> = self.follower.followed().collect();
-        for (event, field) in OF_THREADS {
-            let Some(place) = self.events.iter().find(|place| place.ends_with(event)) else { continue };
+        for (event, field) in THREAD_EVENTS {
+            let Some(directory) = self.events.iter().find(|directory| directory.ends_with(event)) else {
+                continue;
+            };
             let ids: Vec<String> = followed.iter().map(|tid| format!("{field}=={tid}")).collect();
             let filter = match ids.len() {
                 0 => format!("{field}<0"),
-                few if few <= FILTERED => ids.join("||"),
+                count if count <= MAX_FILTERED => ids.join("||"),
                 _ => "0".to_owned(),
             };
-            self.instance.set(&format!("{place}/filter"), &filter)?;
+            self.instance.set(&format!("{directory}/filter"), &filter)?;
         }
-        let of_interest =
+        let fixed_filters =
             [(SOFTIRQ_RAISE, format!("vec=={HRTIMER}")), (HRTIMER_REARM, "deferred==1".to_owned())];
-        of_interest.iter().try_for_each(|(event, filter)| {
-            let place = self.events.iter().find(|place| place.ends_with(event));
-            place.map_or(Ok(()), |place| self.instance.set(&format!("{place}/filter"), filter))
+        fixed_filters.iter().try_for_each(|(event, filter)| {
+            let directory = self.events.iter().find(|directory| directory.ends_with(event));
+            directory.map_or(Ok(()), |directory| self.instance.set(&format!("{directory}/filter"), filter))
         })
     }
 
     fn enable(&self, on: bool) -> Result<(), TracerRefusal> {
         let value = if on { "1" } else { "0" };
-        self.events.iter().try_for_each(|place| self.instance.set(&format!("{place}/enable"), value))
+        self.events.iter().try_for_each(|directory| self.instance.set(&format!("{directory}/enable"), value))
     }
 
-    /// Takes the pages that were written up to `now`.
-    fn take(&mut self, now: MonotonicTime) {
+    /// Reads the pages that were written up to `now`.
+    fn read_pages(&mut self, now: MonotonicTime) {
         let mut page = vec![0; self.layout.page_size()];
         for (cpu, stream) in &mut self.cpus {
             while let Some(length) = read_page(stream, &mut page) {
                 let (records, waiting) = (&self.records, &mut self.waiting);
                 let mut newest = MonotonicTime::default();
-                // A page that is damaged is lost from there on; the kernel writes none.
+                // The rest of a damaged page is lost; the kernel writes none.
                 let _ = items(&page[..length], &self.layout, &mut |at, item| {
                     let event = match item {
-                        Item::Missed => event::missed(*cpu, at),
-                        Item::Record(record) => records.read(*cpu, at, record),
+                        PageItem::Missed => event::missed(*cpu, at),
+                        PageItem::Record(record) => records.read(*cpu, at, record),
                     };
                     newest = event.map_or(newest, |event| event.at);
                     waiting.extend(event);
                 });
-                // Written faster than read: the rest is for the next time.
+                // Events arrive faster than they are read: the rest is left to the next reading.
                 if newest > now {
                     break;
                 }
@@ -171,9 +174,10 @@ impl Tracefs {
         }
     }
 
-    /// Events that never got into the buffers, or were written over, since the buffers were emptied.
-    fn lost_in_all(&self) -> u64 {
-        let stats = |(cpu, _): &(u32, File)| lost_of(&self.instance.text(&format!("per_cpu/cpu{cpu}/stats")));
+    /// Events since the buffers were emptied that did not fit or were overwritten.
+    fn total_lost(&self) -> u64 {
+        let stats =
+            |(cpu, _): &(u32, File)| parse_losses(&self.instance.text(&format!("per_cpu/cpu{cpu}/stats")));
         self.cpus.iter().map(stats).sum()
     }
 }
@@ -183,24 +187,24 @@ impl Tracer for Tracefs {
         Tier::Tracefs
     }
 
-    fn gaps(&self) -> &[Gap] {
-        self.gaps.all()
+    fn missing_events(&self) -> &[MissingEvent] {
+        self.missing_events.all()
     }
 
     fn start(&mut self) -> Result<(), TracerRefusal> {
         self.instance.set("trace", "")?;
-        self.follower = Follower::new(&self.processes, Interrupts::default(), self.steal.is_guest());
-        self.quotas = Quotas::new(Root::live());
+        self.follower = EventFollower::new(&self.processes, InterruptNames::default(), self.steal.is_guest());
+        self.quotas = QuotaTracker::new(Root::live());
         self.waiting.clear();
-        self.steal.look(clock::now());
-        (self.lost, self.stopped) = (self.lost_in_all(), false);
+        self.steal.read(clock::now());
+        (self.lost, self.stopped) = (self.total_lost(), false);
         self.filter()?;
         self.enable(true)?;
         self.instance.set("tracing_on", "1")
     }
 
     fn follow(&mut self, tid: u32, slack: Span) -> Result<(), TracerRefusal> {
-        self.gaps.follow(tid, slack);
+        self.missing_events.follow(tid, slack);
         self.follower.follow(tid, process_of(tid));
         self.quotas.follow(tid, clock::now());
         self.filter()
@@ -208,50 +212,50 @@ impl Tracer for Tracefs {
 
     fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64 {
         let now = clock::now();
-        self.quotas.look(clock::now());
-        self.steal.look(clock::now());
-        self.take(now);
+        self.quotas.read(clock::now());
+        self.steal.read(clock::now());
+        self.read_pages(now);
         self.waiting.sort_by_key(|event| event.at);
         let settled = now.minus(UNSETTLED);
         let count = match self.stopped {
             true => self.waiting.len(),
             false => self.waiting.partition_point(|event| event.at < settled),
         };
-        let mut all = Vec::new();
+        let mut sleeps = Vec::new();
         for event in self.waiting.drain(..count) {
-            self.follower.event(&event, &mut |one| all.push(one));
+            self.follower.event(&event, &mut |sleep| sleeps.push(sleep));
         }
         if self.stopped {
-            self.follower.end(&mut |one| all.push(one));
+            self.follower.end(&mut |sleep| sleeps.push(sleep));
         }
-        self.standstill.witness(&mut all);
-        for mut one in all {
-            self.gaps.doubt(&mut one);
-            self.quotas.doubt(&mut one);
-            self.steal.witness(&mut one);
-            seen(one);
+        self.standstill.annotate(&mut sleeps);
+        for mut sleep in sleeps {
+            self.missing_events.correct(&mut sleep);
+            self.quotas.correct(&mut sleep);
+            self.steal.annotate(&mut sleep);
+            seen(sleep);
         }
-        let lost = self.lost_in_all();
+        let lost = self.total_lost();
         lost.saturating_sub(std::mem::replace(&mut self.lost, lost))
     }
 
     fn stop(&mut self) {
-        // What cannot be switched off here goes with the trace.
+        // What cannot be switched off here ends with the trace instance.
         drop(self.instance.set("tracing_on", "0"));
         drop(self.enable(false));
         self.stopped = true;
     }
 }
 
-/// The pages of each CPU.
-fn streams(instance: &Instance) -> Result<Vec<(u32, File)>, TracerRefusal> {
-    let cpus = crate::cpus::possible();
+/// The raw pipe of each CPU.
+fn streams(instance: &TraceInstance) -> Result<Vec<(u32, File)>, TracerRefusal> {
+    let cpus = crate::machine::possible_cpus();
     let stream = |cpu: u32| Some((cpu, instance.stream(&format!("per_cpu/cpu{cpu}/trace_pipe_raw")).ok()?));
     let streams: Vec<_> = cpus.iter().filter_map(stream).collect();
     if streams.is_empty() { Err(unreadable("per_cpu/cpu0/trace_pipe_raw")) } else { Ok(streams) }
 }
 
-/// Reads a page, or what there is of one; `None` where there is none.
+/// Reads a page or a part of one; `None` if there is none.
 fn read_page(stream: &mut File, page: &mut [u8]) -> Option<usize> {
     loop {
         match stream.read(page) {
@@ -263,8 +267,8 @@ fn read_page(stream: &mut File, page: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// The losses that a CPU's `stats` count.
-fn lost_of(stats: &str) -> u64 {
+/// Sum of the losses in a CPU's `stats`.
+fn parse_losses(stats: &str) -> u64 {
     let count = |line: &str| {
         let (name, count) = line.split_once(':')?;
         let is_loss = ["overrun", "commit overrun", "dropped events"].contains(&name);

@@ -1,112 +1,111 @@
-//! Who had a CPU for how long, while somebody or something waited for it. Pure.
+//! The holders of a CPU during a wait for it, and for how long. Pure.
 
 use std::collections::VecDeque;
 
 use howlate_model::{CpuHolder, DeferredTimers, MonotonicTime, Occupant, Span};
 
-use super::cpu_occupant::Has;
-use crate::irq_names::Interrupts;
+use super::cpu_occupant::CpuOccupant;
+use crate::irq_names::InterruptNames;
 use crate::steal::SILENCE;
 
-/// Stretches of one wait that are kept in order, the most recent ones and those longer than [`SILENCE`]; of the others, only how long
-/// each name had.
-const KEPT: usize = 96;
+/// Stretches of one wait that keep their time: the latest ones, and those longer than [`SILENCE`]. The others are summed by name.
+const MAX_STRETCHES: usize = 96;
 
-/// Who had a CPU in one wait: in order, and what was longer ago by name.
+/// Holders of a CPU during one wait: in order, and older ones summed by name.
 #[derive(Debug, Default)]
-pub(super) struct Held {
-    /// Whose, since when.
-    stretches: VecDeque<(Has, MonotonicTime, Span)>,
-    /// Whose, and whether they are several threads of one name.
-    together: Vec<(Has, Span, bool)>,
+pub(super) struct OccupancyHistory {
+    /// Holder, start and length.
+    stretches: VecDeque<(CpuOccupant, MonotonicTime, Span)>,
+    /// Holder, total time, and whether they are several threads of one name.
+    summed: Vec<(CpuOccupant, Span, bool)>,
 }
 
-impl Held {
-    /// Somebody had it since `from` for so long.
-    pub(super) fn add(&mut self, holder: Has, from: MonotonicTime, ns: Span) {
+impl OccupancyHistory {
+    /// Adds a holder of the CPU since `from`.
+    pub(super) fn add(&mut self, holder: CpuOccupant, from: MonotonicTime, ns: Span) {
         if ns.is_zero() {
             return;
         }
-        match self.stretches.back_mut().filter(|(known, ..)| known.is_one_with(&holder)) {
+        match self.stretches.back_mut().filter(|(last_holder, ..)| last_holder.is_identical(&holder)) {
             Some(last) => *last = (holder, last.1, last.2.plus(ns)),
             None => self.stretches.push_back((holder, from, ns)),
         }
-        if self.stretches.len() > KEPT
-            && let Some((holder, _, ns)) = self.stretches.remove(self.least_told())
+        if self.stretches.len() > MAX_STRETCHES
+            && let Some((holder, _, ns)) = self.stretches.remove(self.oldest_short())
         {
-            self.forget_when(holder, ns);
+            self.add_to_sum(holder, ns);
         }
     }
 
-    /// Where the oldest stretch is that nothing more can be told of. A longer one may be a guest that stood still: added to others,
-    /// it would be time that its holder had.
-    fn least_told(&self) -> usize {
+    /// Index of the oldest short stretch. A long one may be a guest that stood still: summed with others it would look like CPU time of its
+    /// holder.
+    fn oldest_short(&self) -> usize {
         self.stretches.iter().position(|(.., ns)| *ns <= SILENCE).unwrap_or(0)
     }
 
-    fn forget_when(&mut self, holder: Has, ns: Span) {
-        match self.together.iter_mut().find(|(known, ..)| known.is_same(&holder)) {
-            Some((known, had, several)) => {
-                *several |= !known.is_one_with(&holder);
+    fn add_to_sum(&mut self, holder: CpuOccupant, ns: Span) {
+        match self.summed.iter_mut().find(|(summed_holder, ..)| summed_holder.has_same_name(&holder)) {
+            Some((summed_holder, total, several)) => {
+                *several |= !summed_holder.is_identical(&holder);
                 // Its name may have become known.
-                (*known, *had) = (holder, had.plus(ns));
+                (*summed_holder, *total) = (holder, total.plus(ns));
             }
-            None => self.together.push((holder, ns, false)),
+            None => self.summed.push((holder, ns, false)),
         }
     }
 
-    /// All of them, by name: first those of which it is not kept when they were.
-    pub(super) fn named(&self, interrupts: &mut Interrupts) -> Vec<Occupant> {
-        let mut all = Vec::new();
-        for (holder, ns, several) in &self.together {
-            let who = holder.named(interrupts);
+    /// All holders by name: first those without a time.
+    pub(super) fn describe(&self, interrupts: &mut InterruptNames) -> Vec<Occupant> {
+        let mut occupants = Vec::new();
+        for (holder, ns, several) in &self.summed {
+            let who = holder.describe(interrupts);
             let pid = who.pid.filter(|_| !several);
-            all.push(Occupant { who: CpuHolder { pid, ..who }, ns: *ns, from: None });
+            occupants.push(Occupant { who: CpuHolder { pid, ..who }, ns: *ns, from: None });
         }
         for (holder, from, ns) in &self.stretches {
             // A thread whose name was not seen at first may have been seen since.
-            let known = self.stretches.iter().map(|(other, ..)| other);
-            let named = known.filter(|other| other.has_name()).find(|other| other.is_one_with(holder));
-            let who = named.unwrap_or(holder).named(interrupts);
-            all.push(Occupant { who, ns: *ns, from: Some(*from) });
+            let holders = self.stretches.iter().map(|(other, ..)| other);
+            let named = holders.filter(|other| other.has_name()).find(|other| other.is_identical(holder));
+            let who = named.unwrap_or(holder).describe(interrupts);
+            occupants.push(Occupant { who, ns: *ns, from: Some(*from) });
         }
-        all
+        occupants
     }
 }
 
-/// Stretches that are known of a wait for a softirq; of a longer one the first ones are forgotten.
-const KNOWN: usize = 1_024;
+/// Stretches of a wait for a softirq; of a longer wait the first ones are dropped.
+const MAX_DEFERRED: usize = 1_024;
 
-/// An interrupt that left its timers to a softirq, and who has had the CPU since.
+/// An interrupt that left its timers to a softirq, and the holders of the CPU since.
 #[derive(Debug)]
 pub(super) struct Deferral {
     interrupt: MonotonicTime,
-    interrupted: Has,
+    interrupted: CpuOccupant,
     idle_since: Option<MonotonicTime>,
-    /// Whose, until when.
-    stretches: VecDeque<(Has, MonotonicTime)>,
-    /// How far back they go.
+    /// Holder and end.
+    stretches: VecDeque<(CpuOccupant, MonotonicTime)>,
+    /// Start of the first stretch.
     known_from: MonotonicTime,
 }
 
 impl Deferral {
-    /// By that interrupt, which came upon `interrupted`, or upon nobody since then.
+    /// `interrupted`: what the interrupt interrupted; idle since `idle_since`.
     pub(super) const fn from_interrupt(
         interrupt: MonotonicTime,
-        interrupted: Has,
+        interrupted: CpuOccupant,
         idle_since: Option<MonotonicTime>,
     ) -> Self {
         Self { interrupt, interrupted, idle_since, stretches: VecDeque::new(), known_from: interrupt }
     }
 
-    /// Since when nobody had the CPU that the interrupt came upon.
+    /// Since when the CPU was idle that the interrupt came to.
     pub(super) const fn idle_since(&self) -> Option<MonotonicTime> {
         self.idle_since
     }
 
-    /// Somebody had the CPU up to now.
-    pub(super) fn had(&mut self, holder: Has, until: MonotonicTime) {
-        if self.stretches.len() == KNOWN
+    /// `holder` had the CPU until now.
+    pub(super) fn charge(&mut self, holder: CpuOccupant, until: MonotonicTime) {
+        if self.stretches.len() == MAX_DEFERRED
             && let Some((_, first)) = self.stretches.pop_front()
         {
             self.known_from = first;
@@ -114,22 +113,22 @@ impl Deferral {
         self.stretches.push_back((holder, until));
     }
 
-    /// What became of a timer of that time until it was served.
+    /// Holders since the timer was due, until it was served.
     pub(super) fn deferred_since(
         &self,
         soft: MonotonicTime,
         served: MonotonicTime,
-        names: &mut Interrupts,
+        names: &mut InterruptNames,
     ) -> DeferredTimers {
         let mut from = self.known_from.max(soft);
-        let mut held = Held::default();
+        let mut history = OccupancyHistory::default();
         for (holder, until) in &self.stretches {
             let until = (*until).min(served);
-            held.add(*holder, from, until.since(from));
+            history.add(*holder, from, until.since(from));
             from = from.max(until);
         }
-        let (interrupt, interrupted) = (self.interrupt, self.interrupted.named(names));
-        DeferredTimers { interrupt, interrupted, occupants: held.named(names) }
+        let (interrupt, interrupted) = (self.interrupt, self.interrupted.describe(names));
+        DeferredTimers { interrupt, interrupted, occupants: history.describe(names) }
     }
 }
 
@@ -143,33 +142,33 @@ mod tests {
         comm
     }
 
-    /// A herd of three by turns, each 1 ns: more stretches than are kept.
+    /// Three threads of one name that alternate, each for 1 ns: more stretches than are kept.
     #[test]
     fn what_is_too_long_ago_has_a_length_and_no_pid_where_it_was_several() {
-        let mut held = Held::default();
+        let mut history = OccupancyHistory::default();
         for number in 0..110u32 {
             let pid = 10 + number % 3;
             let from = MonotonicTime::from_nanos(i64::from(number));
-            held.add(Has::Thread { pid, comm: comm("herd") }, from, Span::from_nanos(1));
+            history.add(CpuOccupant::Thread { pid, comm: comm("herd") }, from, Span::from_nanos(1));
         }
-        let all = held.named(&mut Interrupts::default());
-        assert_eq!(all.len(), 1 + KEPT);
+        let all = history.describe(&mut InterruptNames::default());
+        assert_eq!(all.len(), 1 + MAX_STRETCHES);
         assert_eq!((all[0].from, all[0].who.pid, all[0].ns), (None, None, Span::from_nanos(14)));
         assert_eq!((all[1].from, all[1].who.pid), (Some(MonotonicTime::from_nanos(14)), Some(12)));
     }
 
-    /// The first of many stretches is longer than a CPU that runs goes without a tick.
+    /// The first of many stretches is longer than a running CPU is without a tick.
     #[test]
     fn what_took_longer_than_a_tick_stays_where_it_was() {
-        let (mut held, mut from) = (Held::default(), MonotonicTime::from_nanos(0));
+        let (mut history, mut from) = (OccupancyHistory::default(), MonotonicTime::from_nanos(0));
         for number in 0..110u32 {
             let ns = if number == 0 { Span::from_millis(30) } else { Span::from_nanos(1) };
-            held.add(Has::Thread { pid: 10 + number % 3, comm: comm("herd") }, from, ns);
+            history.add(CpuOccupant::Thread { pid: 10 + number % 3, comm: comm("herd") }, from, ns);
             from = from.plus(ns);
         }
-        let all = held.named(&mut Interrupts::default());
+        let all = history.describe(&mut InterruptNames::default());
         assert_eq!((all[0].from, all[0].ns), (None, Span::from_nanos(14)));
         assert_eq!((all[1].from, all[1].ns), (Some(MonotonicTime::from_nanos(0)), Span::from_millis(30)));
-        assert_eq!(all.len(), 1 + KEPT);
+        assert_eq!(all.len(), 1 + MAX_STRETCHES);
     }
 }

@@ -1,56 +1,59 @@
-//! Pages of the kernel's ring buffer, as `per_cpu/cpuN/trace_pipe_raw` hands them out. Pure; little-endian.
+//! Parses pages of the kernel's ring buffer, as read from `per_cpu/cpuN/trace_pipe_raw`. Pure; little-endian.
 //!
 //! Source: `include/linux/ring_buffer.h`, `events/header_page`, `events/header_event`.
 
-use super::format::{Field, fields};
+use super::format::{FieldLocation, fields};
 
-/// What a record's five bits of length mean besides a length.
+/// Special values of a record's length field of five bits.
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
-/// Bits of the time that a record's head has; a second word has the rest.
+/// Bits of the time in a record's header; a second word has the rest.
 const HEAD_BITS: u32 = 27;
-/// Events were lost before this page: `RB_MISSED_EVENTS`. The bit below it: how many is stored behind the data.
+/// Events were lost before this page: `RB_MISSED_EVENTS`. The bit below: their number is stored behind the data.
 const MISSED: u64 = 1 << 31;
 const LENGTH: u64 = (1 << 30) - 1;
 const WORD: usize = 4;
 
-/// Where a page has what.
+/// Locations of the parts of a page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
-    timestamp: Field,
-    commit: Field,
-    data: Field,
+pub(super) struct PageLayout {
+    timestamp: FieldLocation,
+    commit: FieldLocation,
+    data: FieldLocation,
 }
 
-impl Layout {
-    /// Reads the layout of a page of the ring, `events/header_page`.
+impl PageLayout {
+    /// From `events/header_page`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let fields = fields(text);
         let field = |name: &str| fields.get(name).copied();
         Some(Self { timestamp: field("timestamp")?, commit: field("commit")?, data: field("data")? })
     }
 
-    /// Bytes of a page.
     pub(super) const fn page_size(&self) -> usize {
         self.data.offset.saturating_add(self.data.size)
     }
 }
 
-/// What a page holds, one after the other.
+/// Content of a page.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Item<'a> {
+pub(super) enum PageItem<'a> {
     /// Events before here are missing.
     Missed,
-    /// The content of one record.
+    /// Content of one record.
     Record(&'a [u8]),
 }
 
-/// Hands on what a page holds, and its time with what is missing; damage ends it.
-pub(super) fn items<'a>(page: &'a [u8], layout: &Layout, each: &mut dyn FnMut(u64, Item<'a>)) -> Option<()> {
+/// Passes the content of a page with its times to `each`; `None`: the page is damaged from there on.
+pub(super) fn items<'a>(
+    page: &'a [u8],
+    layout: &PageLayout,
+    each: &mut dyn FnMut(u64, PageItem<'a>),
+) -> Option<()> {
     let (mut time, commit) = (layout.timestamp.number(page)?, layout.commit.number(page)?);
     if commit & MISSED != 0 {
-        each(time, Item::Missed);
+        each(time, PageItem::Missed);
     }
     let length = usize::try_from(commit & LENGTH).ok()?;
     let mut rest = page.get(layout.data.offset..layout.data.offset.checked_add(length)?)?;
@@ -71,7 +74,7 @@ pub(super) fn items<'a>(page: &'a [u8], layout: &Layout, each: &mut dyn FnMut(u6
                 (None, 2 * WORD)
             }
             TIME_STAMP => {
-                // The uppermost bits do not fit, and stay as they were.
+                // The upper bits do not fit, and keep their value.
                 let fits = (1 << (HEAD_BITS + u32::BITS)) - 1;
                 time = time & !fits | whole(second()?);
                 (None, 2 * WORD)
@@ -88,7 +91,7 @@ pub(super) fn items<'a>(page: &'a [u8], layout: &Layout, each: &mut dyn FnMut(u6
             }
         };
         if let Some(data) = data {
-            each(time, Item::Record(rest.get(data)?));
+            each(time, PageItem::Record(rest.get(data)?));
         }
         rest = rest.get(next..)?;
     }

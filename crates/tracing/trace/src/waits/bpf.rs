@@ -1,6 +1,6 @@
-//! Programs in the kernel: `bpf/waits.bpf.c`, made with `cargo xtask bpf`, loaded here.
+//! Counts waits by BPF: loads `bpf/waits.bpf.c`, which `cargo xtask bpf` compiles.
 //!
-//! Nothing of it outlives the process: programs and maps go with their file descriptors.
+//! Nothing of it outlives the process: programs and maps are freed with their file descriptors.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -12,131 +12,134 @@ use howlate_linux::syslog_capability;
 use howlate_model::{KernelStack, LostWaits, NOT_SAMPLED, Span, ThreadWaits, TracerRefusal, WaitsReport};
 use howlate_procfs::{KernelSymbols, Root};
 
-use super::delta::Earlier;
-use super::record::Record;
+use super::delta::LastRecords;
+use super::record::WaitRecord;
 use super::{WaitReader, WaitSource};
-use crate::fields::Fields;
-use crate::loading::{Program, damaged, load, needed, program, refusal};
-use crate::namespace::has_the_kernels_ids;
+use crate::fields::FieldReader;
+use crate::loading::{BpfProgram, damaged, load, refusal, required, tracepoint};
+use crate::machine::{check_pid_namespace, cpu_slots};
 
-/// Those that follow, in the order in which they are attached.
-const PROGRAMS: [Program; 4] = [
-    needed("begins", "task_newtask"),
-    needed("ends", "sched_process_exit"),
-    needed("moves", "sched_migrate_task"),
-    needed("switches", "sched_switch"),
+/// In the order in which they are attached.
+const PROGRAMS: [BpfProgram; 4] = [
+    required("begins", "task_newtask"),
+    required("ends", "sched_process_exit"),
+    required("moves", "sched_migrate_task"),
+    required("switches", "sched_switch"),
 ];
-/// The one that reads.
-const EACH: &str = "each";
-/// Frames of a stack: `DEPTH` of the kernel's side.
+/// The iterator program that lists all threads.
+const LISTER: &str = "each";
+/// Frames of a stack: `DEPTH` of the BPF program.
 const DEPTH: usize = 20;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/waits.bpf.o");
 
-/// The programs, attached.
-pub(super) struct Counting {
+/// The attached programs.
+pub(super) struct BpfWaitReader {
     kernel: Ebpf,
     ended: RingBuf<MapData>,
     stacks: HashMap<MapData, u64, [u64; DEPTH]>,
     symbols: KernelSymbols,
-    earlier: Earlier,
-    /// When the most recent reading began.
+    last_records: LastRecords,
+    /// Start of the last reading.
     read_at: u64,
-    /// Stacks that were told.
-    told: HashSet<u64>,
+    /// Stacks that were already passed on.
+    known_stacks: HashSet<u64>,
     lost: LostWaits,
 }
 
-impl Counting {
-    /// Loads and attaches them, and looks at every thread for the first time.
+impl BpfWaitReader {
+    /// Loads and attaches the programs, and reads all threads for the first time.
     pub(super) fn begin() -> Result<Self, TracerRefusal> {
-        has_the_kernels_ids()?;
+        check_pid_namespace()?;
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
-        let mut kernel = loaded(&types)?;
+        let mut kernel = load_programs(&types)?;
         let symbols = syslog_capability::with_raised(|| KernelSymbols::read(&Root::live()));
         if symbols.is_empty() {
             return Err(TracerRefusal::NoNames);
         }
         let ended = kernel.take_map("ended").ok_or_else(|| damaged("ended"))?;
         let stacks = kernel.take_map("stacks").ok_or_else(|| damaged("stacks"))?;
-        for one in &PROGRAMS {
-            let attached = program(&mut kernel, one.name)?.attach();
+        for program in &PROGRAMS {
+            let attached = tracepoint(&mut kernel, program.name)?.attach();
             attached.map_err(|error| refusal("attach its programs", &error))?;
         }
-        let mut counting = Self {
+        let mut reader = Self {
             kernel,
             ended: RingBuf::try_from(ended).map_err(|error| refusal("map its records", &error))?,
             stacks: HashMap::try_from(stacks).map_err(|error| refusal("read its stacks", &error))?,
             symbols,
-            earlier: Earlier::default(),
+            last_records: LastRecords::default(),
             read_at: 0,
-            told: HashSet::new(),
+            known_stacks: HashSet::new(),
             lost: LostWaits::default(),
         };
-        counting.threads()?;
-        counting.lost = counting.lost_in_all();
-        Ok(counting)
+        reader.threads()?;
+        reader.lost = reader.total_lost();
+        Ok(reader)
     }
 
-    /// Every thread that there is.
+    /// All current threads.
     fn threads(&mut self) -> Result<Vec<ThreadWaits>, TracerRefusal> {
         let mut bytes = Vec::new();
         let each: &mut Iter = self
             .kernel
-            .program_mut(EACH)
+            .program_mut(LISTER)
             .and_then(|program| program.try_into().ok())
-            .ok_or_else(|| damaged(EACH))?;
+            .ok_or_else(|| damaged(LISTER))?;
         let link = each.attach().map_err(|error| refusal("list its threads", &error))?;
         let link = each.take_link(link).map_err(|error| refusal("list its threads", &error))?;
         let mut file = link.into_file().map_err(|error| refusal("list its threads", &error))?;
         file.read_to_end(&mut bytes).map_err(|error| refusal("tell of its threads", &error))?;
-        let mut fields = Fields(&bytes);
+        let mut fields = FieldReader(&bytes);
         let mut all = Vec::new();
         let mut first = u64::MAX;
-        while let Some(record) = Record::take(&mut fields) {
+        while let Some(record) = WaitRecord::take(&mut fields) {
             first = first.min(record.now);
-            all.push(self.earlier.since(record));
+            all.push(self.last_records.new_waits(record));
         }
-        // One that ends now is told of at the next reading.
-        self.earlier.forget_before(std::mem::replace(&mut self.read_at, first));
+        // A thread that ends now is reported at the next reading.
+        self.last_records.forget_before(std::mem::replace(&mut self.read_at, first));
         Ok(all)
     }
 
-    /// The stacks that these threads waited at and that were not told before.
+    /// The stacks at which these threads waited and that were not passed on before.
     fn new_stacks(&mut self, threads: &[ThreadWaits]) -> Vec<KernelStack> {
-        let over = threads.iter().flat_map(|one| one.reasons.iter().map(|reason| reason.stack));
-        let ongoing = threads.iter().filter_map(|one| one.ongoing?.stack);
-        let all: Vec<u64> = over.chain(ongoing).filter(|stack| *stack != NOT_SAMPLED).collect();
-        let new = all.into_iter().filter(|stack| self.told.insert(*stack));
+        let finished = threads.iter().flat_map(|thread| thread.reasons.iter().map(|reason| reason.stack));
+        let ongoing = threads.iter().filter_map(|thread| thread.ongoing?.stack);
+        let stacks: Vec<u64> = finished.chain(ongoing).filter(|stack| *stack != NOT_SAMPLED).collect();
+        let new = stacks.into_iter().filter(|stack| self.known_stacks.insert(*stack));
         new.map(|id| KernelStack { id, functions: functions(&self.stacks, &self.symbols, id) }).collect()
     }
 
-    fn lost_in_all(&self) -> LostWaits {
-        let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 4]>::try_from(map).ok());
-        let [_, unseen, threads, stacks] = told.and_then(|told| told.get(&0, 0).ok()).unwrap_or_default();
+    fn total_lost(&self) -> LostWaits {
+        let counters = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 4]>::try_from(map).ok());
+        let [_, unseen, threads, stacks] =
+            counters.and_then(|counters| counters.get(&0, 0).ok()).unwrap_or_default();
         LostWaits { unseen, threads, stacks }
     }
 }
 
-impl WaitReader for Counting {
+impl WaitReader for BpfWaitReader {
     fn source(&self) -> WaitSource {
         WaitSource::Bpf
     }
 
-    /// For so long there is room for threads that end.
+    /// Ended threads fit into the ring for this long.
     fn every(&self) -> Span {
         Span::from_secs(1)
     }
 
     fn read(&mut self) -> Result<WaitsReport, TracerRefusal> {
-        // First those that have ended: their numbers may be others' by now.
+        // Ended threads first: their ids may be reused by now.
         let mut threads = Vec::new();
         while let Some(bytes) = self.ended.next() {
-            threads.extend(Record::take(&mut Fields(&bytes)).map(|record| self.earlier.since(record)));
+            threads.extend(
+                WaitRecord::take(&mut FieldReader(&bytes)).map(|record| self.last_records.new_waits(record)),
+            );
         }
         threads.extend(self.threads()?);
         let stacks = self.new_stacks(&threads);
-        let now = self.lost_in_all();
+        let now = self.total_lost();
         let before = std::mem::replace(&mut self.lost, now);
         let lost = LostWaits {
             unseen: now.unseen - before.unseen,
@@ -147,26 +150,30 @@ impl WaitReader for Counting {
     }
 }
 
-fn loaded(types: &Btf) -> Result<Ebpf, TracerRefusal> {
-    let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
+fn load_programs(types: &Btf) -> Result<Ebpf, TracerRefusal> {
+    let cpus = cpu_slots();
     let mut kernel = EbpfLoader::new()
         .allow_unsupported_maps()
         .btf(Some(types))
         .map_max_entries("cpus", cpus)
         .load(OBJECT)
         .map_err(|error| refusal("create its maps", &error))?;
-    for one in &PROGRAMS {
-        load(&mut kernel, one, types)?;
+    for program in &PROGRAMS {
+        load(&mut kernel, program, types)?;
     }
-    let each: &mut Iter =
-        kernel.program_mut(EACH).and_then(|program| program.try_into().ok()).ok_or_else(|| damaged(EACH))?;
+    let each: &mut Iter = kernel
+        .program_mut(LISTER)
+        .and_then(|program| program.try_into().ok())
+        .ok_or_else(|| damaged(LISTER))?;
     each.load("task", types).map_err(|error| refusal("load its program that lists threads", &error))?;
     Ok(kernel)
 }
 
-/// The functions of a stack, the innermost first; empty where there was no room for it.
+/// Functions of a stack, the innermost first; empty if it was not recorded.
 fn functions(stacks: &HashMap<MapData, u64, [u64; DEPTH]>, symbols: &KernelSymbols, id: u64) -> Vec<String> {
     let frames = stacks.get(&id, 0).unwrap_or([0; DEPTH]);
-    let known = frames.into_iter().take_while(|frame| *frame != 0);
-    known.map(|frame| symbols.name(frame).map_or_else(|| format!("{frame:#x}"), str::to_owned)).collect()
+    let used_frames = frames.into_iter().take_while(|frame| *frame != 0);
+    used_frames
+        .map(|frame| symbols.name(frame).map_or_else(|| format!("{frame:#x}"), str::to_owned))
+        .collect()
 }

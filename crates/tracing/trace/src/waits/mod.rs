@@ -1,4 +1,4 @@
-//! What every thread of the machine waits for.
+//! Reads what every thread of the machine waits for.
 
 #[cfg(target_endian = "little")]
 mod bpf;
@@ -14,22 +14,22 @@ use std::str::FromStr;
 use howlate_model::{Span, TracerRefusal, WaitsReport};
 use howlate_procfs::Root;
 
-/// Where it is known from.
+/// Source of the waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitSource {
-    /// Programs in the kernel: every wait is counted, and its place is looked at now and then.
+    /// BPF programs: every wait is counted, and its kernel stack is sampled.
     Bpf,
-    /// Accounts in `/proc`: every wait is counted, and where one's own programs sleep is looked at now and then.
+    /// `/proc`: every wait is counted, and the kernel function in which own programs sleep is sampled.
     Proc,
 }
 
-/// Which of them is asked for.
+/// The source that the user chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitChoice {
-    /// The best that can be had.
+    /// The best available one.
     #[default]
     Auto,
-    /// This one or none.
+    /// This one, or an error.
     Only(WaitSource),
 }
 
@@ -47,7 +47,7 @@ impl FromStr for WaitChoice {
 }
 
 impl WaitSource {
-    /// As results name it.
+    /// As in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bpf => "bpf",
@@ -62,15 +62,13 @@ impl fmt::Display for WaitSource {
     }
 }
 
-/// Reads what threads wait for.
 pub trait WaitReader {
-    /// Where it is known from.
     fn source(&self) -> WaitSource;
 
-    /// How often it is to be read at least.
+    /// Longest time between two readings.
     fn every(&self) -> Span;
 
-    /// What there was since the last call, or since it was opened.
+    /// Waits since the last call, or since the start.
     ///
     /// # Errors
     ///
@@ -78,36 +76,36 @@ pub trait WaitReader {
     fn read(&mut self) -> Result<WaitsReport, TracerRefusal>;
 }
 
-/// Begins to add up, which ends when it is dropped; and why a better source cannot be had.
+/// Starts to count waits until the reader is dropped; also returns why a better source is not available.
 ///
 /// # Errors
 ///
-/// When what is asked for cannot be had here.
+/// When the chosen source is not available.
 pub fn read_waits(choice: WaitChoice) -> Result<(Box<dyn WaitReader>, Option<TracerRefusal>), TracerRefusal> {
     if !Root::live().has_processes() {
         return Err(TracerRefusal::NoProc);
     }
     match choice {
-        WaitChoice::Only(WaitSource::Bpf) => Ok((from_kernel()?, None)),
+        WaitChoice::Only(WaitSource::Bpf) => Ok((from_bpf()?, None)),
         WaitChoice::Only(WaitSource::Proc) => Ok((from_proc()?, None)),
-        WaitChoice::Auto => match from_kernel() {
+        WaitChoice::Auto => match from_bpf() {
             Ok(reader) => Ok((reader, None)),
-            // What the better one takes says more than what the other one lacks.
+            // The requirements of BPF are the more helpful message.
             Err(refusal) => Ok((from_proc().map_err(|_| refusal.clone())?, Some(refusal))),
         },
     }
 }
 
 fn from_proc() -> Result<Box<dyn WaitReader>, TracerRefusal> {
-    Ok(Box::new(proc::Sampling::begin(Root::live())?))
+    Ok(Box::new(proc::ProcWaitReader::begin(Root::live())?))
 }
 
 #[cfg(target_endian = "little")]
-fn from_kernel() -> Result<Box<dyn WaitReader>, TracerRefusal> {
-    Ok(Box::new(bpf::Counting::begin()?))
+fn from_bpf() -> Result<Box<dyn WaitReader>, TracerRefusal> {
+    Ok(Box::new(bpf::BpfWaitReader::begin()?))
 }
 
 #[cfg(not(target_endian = "little"))]
-fn from_kernel() -> Result<Box<dyn WaitReader>, TracerRefusal> {
+fn from_bpf() -> Result<Box<dyn WaitReader>, TracerRefusal> {
     Err(TracerRefusal::Processor)
 }

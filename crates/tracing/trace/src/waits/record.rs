@@ -1,49 +1,49 @@
-//! What the kernel's side keeps of a thread, as `bpf/waits.h` lays it out.
+//! Parses the records of threads, laid out in `bpf/waits.h`.
 
 use howlate_model::Span;
 
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 
-/// Places for reasons, and for rivals, of a thread.
+/// Number of rivals and of reasons that a record has room for.
 const RIVALS: usize = 8;
 const REASONS: u32 = 16;
 /// `PF_KTHREAD` of the kernel's `sched.h`.
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// Waits since the thread was first seen; the longest one since the last reading.
+/// Waits since the first event of the thread; the longest one since the last reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum {
+pub(super) struct WaitSum {
     pub(super) ns: u64,
     pub(super) count: u64,
     pub(super) longest: u64,
 }
 
-/// Waits at one place of the kernel.
+/// Waits at one kernel stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reason {
+pub(super) struct ReasonRecord {
     pub(super) stack: u64,
-    pub(super) sum: Sum,
+    pub(super) sum: WaitSum,
     pub(super) looked_at: u64,
 }
 
-/// Who had the CPU.
+/// A thread that used the CPU during a wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Rival {
+pub(super) struct RivalRecord {
     pub(super) pid: u32,
     pub(super) ns: u64,
 }
 
 /// What a thread waits for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pending {
+pub(super) enum PendingWait {
     None,
     Cpu(Span),
     At(u64, Span),
 }
 
-/// One thread, as the kernel's side counts for it.
+/// The counters of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct WaitRecord {
     pub(super) since: u64,
     pub(super) now: u64,
     pub(super) tid: u32,
@@ -52,19 +52,19 @@ pub(super) struct Record {
     pub(super) ended: bool,
     pub(super) name: String,
     pub(super) process: String,
-    pub(super) pending: Pending,
-    pub(super) cpu: Sum,
-    /// Every place there is, used or not.
-    pub(super) rivals: Vec<Rival>,
+    pub(super) pending: PendingWait,
+    pub(super) cpu: WaitSum,
+    /// All places, used or not.
+    pub(super) rivals: Vec<RivalRecord>,
     pub(super) more_rivals: u64,
-    pub(super) more_reasons: Sum,
-    /// By their places.
-    pub(super) reasons: Vec<Reason>,
+    pub(super) more_reasons: WaitSum,
+    /// By place.
+    pub(super) reasons: Vec<ReasonRecord>,
 }
 
-impl Record {
-    /// Takes one record off `fields`; `None` at the end.
-    pub(super) fn take(fields: &mut Fields<'_>) -> Option<Self> {
+impl WaitRecord {
+    /// Reads one record; `None` at the end.
+    pub(super) fn take(fields: &mut FieldReader<'_>) -> Option<Self> {
         let (since, now) = (fields.u64()?, fields.u64()?);
         let (tid, pid, flags, ended) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()? != 0);
         let (name, process) = (fields.comm()?, fields.comm()?);
@@ -75,9 +75,9 @@ impl Record {
         let (more_rivals, more_reasons) = (fields.u64()?, sum(fields)?);
         let reasons = (0..reasons.min(REASONS)).map(|_| reason(fields)).collect::<Option<_>>()?;
         let pending = match kind {
-            1 => Pending::Cpu(lasts),
-            2 => Pending::At(stack, lasts),
-            _ => Pending::None,
+            1 => PendingWait::Cpu(lasts),
+            2 => PendingWait::At(stack, lasts),
+            _ => PendingWait::None,
         };
         let of_kernel = flags & KERNEL_THREAD != 0;
         Some(Self {
@@ -99,16 +99,16 @@ impl Record {
     }
 }
 
-fn sum(fields: &mut Fields<'_>) -> Option<Sum> {
-    Some(Sum { ns: fields.u64()?, count: fields.u64()?, longest: fields.u64()? })
+fn sum(fields: &mut FieldReader<'_>) -> Option<WaitSum> {
+    Some(WaitSum { ns: fields.u64()?, count: fields.u64()?, longest: fields.u64()? })
 }
 
-fn rival(fields: &mut Fields<'_>) -> Option<Rival> {
+fn rival(fields: &mut FieldReader<'_>) -> Option<RivalRecord> {
     let (ns, _used, pid, _) = (fields.u64()?, fields.u64()?, fields.u32()?, fields.u32()?);
-    Some(Rival { pid, ns })
+    Some(RivalRecord { pid, ns })
 }
 
-fn reason(fields: &mut Fields<'_>) -> Option<Reason> {
+fn reason(fields: &mut FieldReader<'_>) -> Option<ReasonRecord> {
     let (stack, _used) = (fields.u64()?, fields.u64()?);
-    Some(Reason { stack, sum: sum(fields)?, looked_at: fields.u64()? })
+    Some(ReasonRecord { stack, sum: sum(fields)?, looked_at: fields.u64()? })
 }

@@ -7,44 +7,46 @@ use std::collections::BTreeSet;
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 
-use crate::types::{Field, Types};
+use crate::types::{StructField, TypeTable};
 
-/// `BPF_CORE_FIELD_EXISTS`: the program asks whether the field is there, and goes without.
-const ASKS: u32 = 2;
+/// `BPF_CORE_FIELD_EXISTS`: the program checks whether the field exists, and can do without.
+const FIELD_EXISTS: u32 = 2;
 /// The last of `enum bpf_core_relo_kind` that is about a field.
 const LAST_OF_FIELDS: u32 = 5;
 
-/// What tells the flavours of a structure apart, as kernels of different versions have it: `task_struct___6_1`.
+/// Separates the flavours of a structure in kernels of different versions: `task_struct___6_1`.
 const FLAVOUR: &str = "___";
 
-/// The fields that a program reads without asking whether they are there: a structure, and the names that lead to the field.
-/// Who asks for one field of a flavour asks for that flavour.
-pub(crate) fn needed(object: &[u8]) -> BTreeSet<(String, Vec<String>)> {
+/// Fields that a program reads without checking that they exist: a structure, and the names that lead to the field. A program that checks
+/// one field of a flavour checks for that flavour.
+pub(crate) fn required_fields(object: &[u8]) -> BTreeSet<(String, Vec<String>)> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(object).unwrap();
     let section = |name| file.section_data(&file.section_header_by_name(name).unwrap().unwrap()).unwrap().0;
-    let types = Types::parse(section(".BTF"));
-    let of_fields: Vec<Relocation> = relocations(section(".BTF.ext"));
-    let of_fields = of_fields.iter().filter(|one| one.kind <= LAST_OF_FIELDS);
-    let (asked, read): (Vec<_>, Vec<_>) = of_fields.partition(|one| one.kind == ASKS);
-    let steps = |one: &Relocation| types.steps(one.of, types.text(one.access));
-    let asked: BTreeSet<Field> = asked.into_iter().filter_map(|one| steps(one).pop()).collect();
-    let is_asked = |field: &Field| {
+    let types = TypeTable::parse(section(".BTF"));
+    let all: Vec<Relocation> = relocations(section(".BTF.ext"));
+    let field_relocations = all.iter().filter(|relocation| relocation.kind <= LAST_OF_FIELDS);
+    let (checked, read): (Vec<_>, Vec<_>) =
+        field_relocations.partition(|relocation| relocation.kind == FIELD_EXISTS);
+    let steps = |relocation: &Relocation| types.steps(relocation.type_id, types.text(relocation.access));
+    let checked: BTreeSet<StructField> =
+        checked.into_iter().filter_map(|relocation| steps(relocation).pop()).collect();
+    let is_checked = |field: &StructField| {
         let has_flavour = field.0.contains(FLAVOUR);
-        asked.contains(field) || has_flavour && asked.iter().any(|(structure, _)| *structure == field.0)
+        checked.contains(field) || has_flavour && checked.iter().any(|(structure, _)| *structure == field.0)
     };
-    let taken_for_granted = read.into_iter().map(steps).filter(|steps| !steps.iter().any(is_asked));
-    taken_for_granted.filter_map(path).collect()
+    let unchecked = read.into_iter().map(steps).filter(|steps| !steps.iter().any(is_checked));
+    unchecked.filter_map(path).collect()
 }
 
-/// The structure in which fields begin, whatever its flavour, and their names.
-fn path(steps: Vec<Field>) -> Option<(String, Vec<String>)> {
+/// The structure in which fields begin, without its flavour, and their names.
+fn path(steps: Vec<StructField>) -> Option<(String, Vec<String>)> {
     let structure = steps.first()?.0.split(FLAVOUR).next()?.to_owned();
     Some((structure, steps.into_iter().map(|(_, field)| field).collect()))
 }
 
-/// `struct bpf_core_relo`, but for the instruction.
+/// `struct bpf_core_relo`, except for the instruction.
 struct Relocation {
-    of: u32,
+    type_id: u32,
     access: u32,
     kind: u32,
 }
@@ -60,8 +62,9 @@ fn relocations(ext: &[u8]) -> Vec<Relocation> {
     while at < end {
         let count = word(at + 4) as usize;
         at += 8;
-        let one = |at: usize| Relocation { of: word(at + 4), access: word(at + 8), kind: word(at + 12) };
-        all.extend((0..count).map(|number| one(at + number * record)));
+        let relocation =
+            |at: usize| Relocation { type_id: word(at + 4), access: word(at + 8), kind: word(at + 12) };
+        all.extend((0..count).map(|number| relocation(at + number * record)));
         at += count * record;
     }
     all

@@ -1,4 +1,4 @@
-//! The programs for the kernel against the types of kernels that people run, without booting them: `testdata/kernels/`.
+//! The BPF programs against the types of distribution kernels, without booting them: `testdata/kernels/`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use aya_obj::Object;
 use aya_obj::btf::Btf;
 
-use crate::types::Types;
+use crate::types::TypeTable;
 
 const OBJECTS: [(&str, &[u8]); 3] = [
     ("wakeups", include_bytes!("../../bpf/wakeups.bpf.o")),
@@ -19,14 +19,14 @@ const OBJECTS: [(&str, &[u8]); 3] = [
     ("late", include_bytes!("../../bpf/late.bpf.o")),
 ];
 
-/// The files with their types, each in a folder by the name of its kernel.
+/// The files with the types, each in a directory with the name of its kernel.
 fn kernels() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/kernels");
     let folders = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     folders.filter(|path| path.is_dir()).map(|path| path.join("types.btf")).collect()
 }
 
-/// An error, and what it came from.
+/// An error with its sources.
 fn in_full(error: &dyn Error) -> String {
     error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {}", in_full(source)))
 }
@@ -46,17 +46,17 @@ fn every_program_finds_its_fields_in_every_kernel() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// A loader makes no error of a field that is gone: where the kernel comes to that instruction, it refuses the program.
+/// A loader reports no error for a missing field: the kernel refuses the program when it reaches that instruction.
 #[test]
 fn every_kernel_has_the_fields_that_programs_do_not_ask_for() {
-    let mut gone = Vec::new();
+    let mut missing_fields = Vec::new();
     for path in kernels() {
-        let kernel = Types::parse(&std::fs::read(&path).unwrap());
+        let kernel = TypeTable::parse(&std::fs::read(&path).unwrap());
         for (name, bytes) in OBJECTS {
-            let needed = fields::needed(bytes);
+            let needed = fields::required_fields(bytes);
             assert!(needed.len() > 10, "{name} reads {needed:?}");
             let missing = needed.into_iter().filter(|(structure, field)| !kernel.has(structure, field));
-            gone.extend(missing.map(|(structure, field)| {
+            missing_fields.extend(missing.map(|(structure, field)| {
                 format!(
                     "{}: struct {structure} has no {}, which {name} reads",
                     path.display(),
@@ -65,13 +65,13 @@ fn every_kernel_has_the_fields_that_programs_do_not_ask_for() {
             }));
         }
     }
-    assert!(gone.is_empty(), "{gone:#?}");
+    assert!(missing_fields.is_empty(), "{missing_fields:#?}");
 }
 
-/// `late` goes without them where they are not there, and nobody would be told of a group or a user.
+/// `late` works without these fields, but would report neither cgroup nor user.
 #[test]
 fn every_kernel_tells_the_group_and_the_user_of_a_thread() {
-    let wanted = [
+    let expected = [
         ("task_struct", "cgroups"),
         ("css_set", "dfl_cgrp"),
         ("cgroup", "kn"),
@@ -80,8 +80,8 @@ fn every_kernel_tells_the_group_and_the_user_of_a_thread() {
         ("cred", "uid"),
     ];
     for path in kernels() {
-        let kernel = Types::parse(&std::fs::read(&path).unwrap());
-        for (structure, field) in wanted {
+        let kernel = TypeTable::parse(&std::fs::read(&path).unwrap());
+        for (structure, field) in expected {
             assert!(kernel.has(structure, &[field.to_owned()]), "{}: {structure}.{field}", path.display());
         }
     }

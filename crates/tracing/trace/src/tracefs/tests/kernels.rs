@@ -1,27 +1,26 @@
-//! The events of kernels that people run, as `cargo xtask capture-kernel` has them of their packages: `testdata/kernels/`.
+//! The events of distribution kernels, which `cargo xtask capture-kernel` extracts from their packages: `testdata/kernels/`.
 
 use std::path::{Path, PathBuf};
 
 use howlate_model::{TracerGap, TracerRefusal};
 
-use super::super::OF_THREADS;
-use super::super::available_events::{EVENTS, HRTIMER_PASSED, HRTIMER_REARM, Readable};
+use super::super::THREAD_EVENTS;
+use super::super::available_events::{EVENTS, HRTIMER_PASSED, HRTIMER_REARM, ReadableEvents};
 use super::*;
-use crate::missing_events::{Gap, Without};
+use crate::missing_events::{EventNeed, MissingEvent};
 
-/// A kernel that is not doctored yet.
+/// The kernel whose description is modified in tests.
 const KERNEL: &str = "7.3.4+deb13-amd64";
 
-/// The folders of all kernels.
 fn kernels() -> Vec<PathBuf> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/kernels");
     let folders = std::fs::read_dir(all).unwrap().map(|entry| entry.unwrap().path());
     folders.filter(|path| path.is_dir()).collect()
 }
 
-/// What a kernel says of each of its events, by name.
+/// Formats of a kernel's events, by name.
 fn formats_in(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.split("name: ").skip(1).map(|one| (one.lines().next().unwrap(), one))
+    text.split("name: ").skip(1).map(|format| (format.lines().next().unwrap(), format))
 }
 
 fn formats_of_one() -> String {
@@ -29,21 +28,21 @@ fn formats_of_one() -> String {
     std::fs::read_to_string(folder.join("formats")).unwrap()
 }
 
-/// What no kernel for aarch64 has: its timer interrupt is one of `irq_handler_entry`.
-const OF_X86: [&str; 3] = ["local_timer_entry", "local_timer_exit", "page_fault_user"];
+/// Events that no kernel for aarch64 has: its timer interrupt is one of `irq_handler_entry`.
+const X86_EVENTS: [&str; 3] = ["local_timer_entry", "local_timer_exit", "page_fault_user"];
 
-/// What is wrong with a kernel's description of the events that are read.
-fn wrong(formats: &str, is_x86: bool) -> Vec<String> {
-    let read = |(_, event, _): &(&str, &str, Without)| {
+/// What is wrong in a kernel's description of the events in use.
+fn errors_in(formats: &str, is_x86: bool) -> Vec<String> {
+    let read = |(_, event, _): &(&str, &str, EventNeed)| {
         let Some((_, text)) = formats_in(formats).find(|(name, _)| name == event) else {
             // Linux 7.0 and before set every timer, and arm the device in its interrupt.
             let is_optional = [HRTIMER_PASSED, HRTIMER_REARM].contains(event);
-            let is_elsewhere = !is_x86 && OF_X86.contains(event);
+            let is_elsewhere = !is_x86 && X86_EVENTS.contains(event);
             return (!is_optional && !is_elsewhere).then(|| format!("there is no event {event}"));
         };
-        let format = Format::parse(text).unwrap();
-        let mut fields = OF_THREADS.iter().filter(|(of, _)| of == event).map(|(_, field)| field);
-        let read = Records::default().add(event, &format);
+        let format = EventFormat::parse(text).unwrap();
+        let mut fields = THREAD_EVENTS.iter().filter(|(name, _)| name == event).map(|(_, field)| field);
+        let read = EventParser::default().add(event, &format);
         let filtered = fields.try_for_each(|field| format.number(field).map(drop));
         read.and(filtered).err().map(|reason| format!("event {event}: {reason}"))
     };
@@ -56,8 +55,8 @@ fn every_field_of_every_event_is_there_in_every_kernel() {
     for folder in kernels() {
         let formats = std::fs::read_to_string(folder.join("formats")).unwrap();
         let kernel = folder.file_name().unwrap().to_string_lossy();
-        let wrong = wrong(&formats, kernel.ends_with("-amd64"));
-        all.extend(wrong.into_iter().map(|what| format!("{kernel}: {what}")));
+        let errors = errors_in(&formats, kernel.ends_with("-amd64"));
+        all.extend(errors.into_iter().map(|kind| format!("{kernel}: {kind}")));
         counted += 1;
     }
     assert!(all.is_empty(), "{all:#?}");
@@ -65,11 +64,11 @@ fn every_field_of_every_event_is_there_in_every_kernel() {
 }
 
 #[test]
-fn what_is_renamed_resized_or_gone_is_told_by_event_and_field() {
+fn errors_name_event_and_field() {
     let formats = formats_of_one();
-    let check = |from: &str, to: &str, told: &[&str]| {
+    let check = |from: &str, to: &str, expected: &[&str]| {
         assert!(formats.contains(from));
-        assert_eq!(wrong(&formats.replace(from, to), true), told);
+        assert_eq!(errors_in(&formats.replace(from, to), true), expected);
     };
     check("char next_comm[16]", "char comm[16]", &["event sched_switch: its field next_comm is not there"]);
     let state = "long int prev_state;\toffset:32;\tsize:";
@@ -79,32 +78,36 @@ fn what_is_renamed_resized_or_gone_is_told_by_event_and_field() {
     check("name: softirq_raise\n", "name: softirq_risen\n", &["there is no event softirq_raise"]);
 }
 
-/// What the tracer reads of a kernel that describes its events so.
-fn read(formats: &str) -> Result<Readable, TracerRefusal> {
-    Readable::all(|file| {
+/// Events that the tracer reads on a kernel with these descriptions.
+fn read(formats: &str) -> Result<ReadableEvents, TracerRefusal> {
+    ReadableEvents::all(|file| {
         let event = file.rsplit('/').nth(1).unwrap();
         formats_in(formats).find(|(name, _)| *name == event).map_or("", |(_, text)| text).to_owned()
     })
 }
 
 #[test]
-fn an_event_that_is_missing_costs_its_part_and_not_the_tracer() {
+fn a_missing_event_costs_only_its_part() {
     let formats = formats_of_one();
     let all = read(&formats).unwrap();
-    assert_eq!((all.events.len(), all.gaps.all()), (EVENTS.len(), &[][..]));
-    // One that is not there, and one that cannot be read.
+    assert_eq!((all.events.len(), all.missing_events.all()), (EVENTS.len(), &[][..]));
+    // A missing event, and one that cannot be read.
     let doctored =
         formats.replace("name: softirq_raise\n", "name: softirq_risen\n").replace("softexpires", "soft");
     let some = read(&doctored).unwrap();
-    let gaps = [("hrtimer_start", TracerGap::Timers), ("softirq_raise", TracerGap::Softirqs)];
-    assert_eq!(some.gaps.all(), gaps.map(|(event, costs)| Gap { event, costs }));
-    let gone = ["hrtimer_start", "hrtimer_expire_entry", "softirq_raise", "softirq_entry", "softirq_exit"];
-    assert_eq!(some.events.len() + gone.len(), all.events.len());
-    assert!(gone.iter().all(|name| !some.events.iter().any(|place| place.ends_with(&format!("/{name}")))));
+    let missing_events = [("hrtimer_start", TracerGap::Timers), ("softirq_raise", TracerGap::Softirqs)];
+    assert_eq!(some.missing_events.all(), missing_events.map(|(event, costs)| MissingEvent { event, costs }));
+    let missing = ["hrtimer_start", "hrtimer_expire_entry", "softirq_raise", "softirq_entry", "softirq_exit"];
+    assert_eq!(some.events.len() + missing.len(), all.events.len());
+    assert!(
+        missing
+            .iter()
+            .all(|name| !some.events.iter().any(|directory| directory.ends_with(&format!("/{name}"))))
+    );
 }
 
 #[test]
-fn why_there_is_no_doing_without_switches_is_told() {
+fn switches_are_required() {
     let refused = |from: &str, to: &str| read(&formats_of_one().replace(from, to)).err().unwrap();
     let name = || "sched_switch".to_owned();
     assert_eq!(refused("name: sched_switch\n", "name: x\n"), TracerRefusal::NoEvent { name: name() });

@@ -1,27 +1,27 @@
-//! Pages of the ring, as they are laid out.
+//! Pages of the ring buffer.
 
 use super::*;
 
-/// A page of records with their heads, at `time`.
+/// A page of records with their headers, at `time`.
 fn page(time: u64, commit: u64, data: &[u32]) -> Vec<u8> {
     let data: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
     let commit = commit | data.len() as u64;
     time.to_le_bytes().into_iter().chain(commit.to_le_bytes()).chain(data).collect()
 }
 
-/// The times and lengths of what a page holds; `None` for a loss.
-fn held(page: &[u8]) -> (Vec<(u64, Option<usize>)>, bool) {
-    let layout = Layout::parse(HEADER_PAGE).unwrap();
-    let mut held = Vec::new();
+/// Times and lengths of the records of a page; `None` for a loss.
+fn page_records(page: &[u8]) -> (Vec<(u64, Option<usize>)>, bool) {
+    let layout = PageLayout::parse(HEADER_PAGE).unwrap();
+    let mut records = Vec::new();
     let whole = page::items(page, &layout, &mut |at, item| {
-        held.push((at, if let Item::Record(record) = item { Some(record.len()) } else { None }));
+        records.push((at, if let PageItem::Record(record) = item { Some(record.len()) } else { None }));
     });
-    (held, whole.is_some())
+    (records, whole.is_some())
 }
 
 #[test]
 fn times_add_up_over_a_page() {
-    assert_eq!(Layout::parse(HEADER_PAGE).unwrap().page_size(), 4096);
+    assert_eq!(PageLayout::parse(HEADER_PAGE).unwrap().page_size(), 4096);
     let data = [
         3 | 10 << 5,
         1,
@@ -47,25 +47,25 @@ fn times_add_up_over_a_page() {
     let extended = 1_010 + (2 << 27) + 5;
     let absolute = (3 << 27) + 7;
     let expected = [(1_010, Some(12)), (extended + 1, Some(8)), (absolute + 1, Some(4))];
-    assert_eq!(held(&page(1_000, 0, &data)), (expected.to_vec(), true));
+    assert_eq!(page_records(&page(1_000, 0, &data)), (expected.to_vec(), true));
     // The uppermost five bits of the time are those from before.
     let high = 3 << 59;
-    assert_eq!(held(&page(high, 0, &[31 | 7 << 5, 3, 1, 1])).0, [(high | absolute, Some(4))]);
-    assert_eq!(held(&page(5, 1 << 31, &[1 | 1 << 5, 1])).0, [(5, None), (6, Some(4))]);
+    assert_eq!(page_records(&page(high, 0, &[31 | 7 << 5, 3, 1, 1])).0, [(high | absolute, Some(4))]);
+    assert_eq!(page_records(&page(5, 1 << 31, &[1 | 1 << 5, 1])).0, [(5, None), (6, Some(4))]);
 }
 
 #[test]
 fn a_damaged_page_ends_where_it_is_damaged() {
-    assert_eq!(held(&page(5, 0, &[1 | 1 << 5, 1, 9, 1])), (vec![(6, Some(4))], false));
+    assert_eq!(page_records(&page(5, 0, &[1 | 1 << 5, 1, 9, 1])), (vec![(6, Some(4))], false));
     for data in [[1 << 5, 2, 1], [1 << 5, u32::MAX, 1], [29 | 1 << 5, u32::MAX, 1]] {
-        assert_eq!(held(&page(5, 0, &data)), (vec![], false), "{data:?}");
+        assert_eq!(page_records(&page(5, 0, &data)), (vec![], false), "{data:?}");
     }
-    assert_eq!(held(&page(5, 4_000, &[1, 1])), (vec![], false));
-    assert_eq!(held(&[1, 2, 3]), (vec![], false));
+    assert_eq!(page_records(&page(5, 4_000, &[1, 1])), (vec![], false));
+    assert_eq!(page_records(&[1, 2, 3]), (vec![], false));
 }
 
 #[test]
 fn losses_of_all_kinds_are_counted() {
     let stats = "entries: 143\noverrun: 4\ncommit overrun: 2\nbytes: 8756\noldest event ts: 14.5\ndropped events: 3\nread events: 1\n";
-    assert_eq!(lost_of(stats), 9);
+    assert_eq!(parse_losses(stats), 9);
 }

@@ -1,19 +1,19 @@
-//! What the kernel's side sends of a thread's life, as `bpf/record.h` lays it out.
+//! Parses the records of threads that start, are renamed or end, laid out in `bpf/record.h`.
 
 use howlate_linux::sched;
 use howlate_model::{LifeEvent, LifeEventKind};
 
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 
-/// A record of a life has this length, and no record of a sleep has.
+/// No record of a sleep has this length.
 const LENGTH: usize = 56;
 
-/// Reads one record; `None` if it is not one.
+/// `None`: another kind of record.
 pub(super) fn parse(bytes: &[u8]) -> Option<LifeEvent> {
     if bytes.len() != LENGTH {
         return None;
     }
-    let mut fields = Fields(bytes);
+    let mut fields = FieldReader(bytes);
     let (at, slack) = (fields.time()?, fields.span()?);
     let (tid, process, what) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let (policy, priority, nice) = (fields.u32()?, fields.u32()?, fields.u32()?);
@@ -31,10 +31,10 @@ mod tests {
     use howlate_model::{MonotonicTime, Nice, Policy, Priority, Span};
 
     use super::*;
-    use crate::layout::Layouts;
+    use crate::layout::BtfTypes;
 
     fn record([policy, priority, nice]: [u32; 3]) -> Vec<u8> {
-        let layouts = Layouts::of("wakeups");
+        let layouts = BtfTypes::of("wakeups");
         let mut record = layouts.record("life");
         record.set_all("", &[("at", 1_000), ("slack", 50), ("tid", 8), ("process", 7), ("what", 1)]);
         record

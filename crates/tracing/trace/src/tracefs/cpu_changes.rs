@@ -1,4 +1,4 @@
-//! What an event says of who has a CPU, whichever thread it is about. Pure, but for the names of interrupts.
+//! Parses events that change the holder of a CPU, of any thread. Pure, except for the names of interrupts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use howlate_model::{CpuChange, GapCause, GapKind, Span};
 use howlate_procfs::Root;
 
-use super::format::{Field, Format, Unreadable};
-use crate::irq_names::{Interrupts, softirq};
+use super::format::{EventFormat, FieldError, FieldLocation};
+use crate::irq_names::{InterruptNames, softirq_name};
 
-/// Events that begin or end something, as directories below `events`.
+/// Events that start or end something, as directories below `events`.
 pub(super) const EVENTS: [&str; 9] = [
     SWITCH,
     "irq/irq_handler_entry",
@@ -21,10 +21,10 @@ pub(super) const EVENTS: [&str; 9] = [
     "ipi/ipi_entry",
     "ipi/ipi_exit",
 ];
-/// The one that there is no doing without.
+/// The only required event.
 pub(super) const SWITCH: &str = "sched/sched_switch";
 
-/// Interrupts that are no device's, each with an event `_entry` and one `_exit`: `arch/x86/include/asm/trace/irq_vectors.h`.
+/// Interrupts without a device, each with an event `_entry` and one `_exit`: `arch/x86/include/asm/trace/irq_vectors.h`.
 pub(super) const VECTORS: [&str; 11] = [
     "local_timer",
     "reschedule",
@@ -39,22 +39,21 @@ pub(super) const VECTORS: [&str; 11] = [
     "deferred_error_apic",
 ];
 
-/// Names that were read before.
 #[derive(Default)]
-pub(super) struct Names {
-    interrupts: Interrupts,
-    of_interrupts: HashMap<u32, Arc<str>>,
-    of_threads: HashMap<[u8; 16], Arc<str>>,
+pub(super) struct NameCache {
+    interrupts: InterruptNames,
+    interrupt_names: HashMap<u32, Arc<str>>,
+    thread_names: HashMap<[u8; 16], Arc<str>>,
 }
 
-impl Names {
+impl NameCache {
     fn interrupt(&mut self, number: u32) -> Arc<str> {
         let interrupts = &mut self.interrupts;
-        self.of_interrupts.entry(number).or_insert_with(|| interrupts.name(number).into()).clone()
+        self.interrupt_names.entry(number).or_insert_with(|| interrupts.name(number).into()).clone()
     }
 
-    /// Of the thread `tid` that has no name in its record.
-    fn of_running(tid: u32) -> Arc<str> {
+    /// Name of a thread whose record has none.
+    fn current_name(tid: u32) -> Arc<str> {
         let name = Root::live().read(&format!("/proc/{tid}/comm"));
         name.map_or_else(|_| format!("thread {tid}"), |name| name.trim_end().to_owned()).into()
     }
@@ -64,31 +63,30 @@ impl Names {
             let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
             String::from_utf8_lossy(&comm[..end]).into()
         };
-        self.of_threads.entry(comm).or_insert_with(name).clone()
+        self.thread_names.entry(comm).or_insert_with(name).clone()
     }
 }
 
-/// Reads one kind of record.
-type Reader = Box<dyn Fn(&[u8], &mut Names) -> Option<CpuChange>>;
+/// Parses one kind of record.
+type Reader = Box<dyn Fn(&[u8], &mut NameCache) -> Option<CpuChange>>;
 
-/// What a record says.
-pub(super) struct Change {
-    /// The thread that had the CPU, which was switched from or interrupted.
+pub(super) struct CpuChangeRecord {
+    /// The thread that had the CPU: it was switched out or interrupted.
     pub(super) by: u32,
     pub(super) change: CpuChange,
 }
 
-/// Reads the records of the events whose formats it was given.
+/// Parses records by the formats of their events.
 #[derive(Default)]
-pub(super) struct Records {
-    readers: HashMap<u16, (Field, Reader)>,
-    /// A switch, and where it has the name of who is switched from.
-    switch: Option<(u16, Field)>,
+pub(super) struct CpuChangeParser {
+    readers: HashMap<u16, (FieldLocation, Reader)>,
+    /// Id of `sched_switch`, and the field with the name of the previous thread.
+    switch: Option<(u16, FieldLocation)>,
 }
 
-impl Records {
-    /// Takes in the format of the event in this directory.
-    pub(super) fn add(&mut self, event: &str, format: &Format) -> Result<(), Unreadable> {
+impl CpuChangeParser {
+    /// Adds the format of the event in this directory.
+    pub(super) fn add(&mut self, event: &str, format: &EventFormat) -> Result<(), FieldError> {
         let reader = (format.number("common_pid")?, reader(event, format)?);
         if event == SWITCH {
             self.switch = Some((format.id, format.comm("prev_comm")?));
@@ -97,17 +95,17 @@ impl Records {
         Ok(())
     }
 
-    /// Reads a record; `None` if it is none of those.
-    pub(super) fn read(&self, record: &[u8], names: &mut Names) -> Option<Change> {
+    /// `None`: another kind of record.
+    pub(super) fn read(&self, record: &[u8], names: &mut NameCache) -> Option<CpuChangeRecord> {
         let (by, reader) = self.readers.get(&id(record)?)?;
-        Some(Change { by: by.id(record)?, change: reader(record, names)? })
+        Some(CpuChangeRecord { by: by.id(record)?, change: reader(record, names)? })
     }
 
-    /// The name of the thread `by` that a record is of.
-    pub(super) fn name(&self, record: &[u8], by: u32, names: &mut Names) -> Arc<str> {
+    /// Name of the thread `by` of a record.
+    pub(super) fn name(&self, record: &[u8], by: u32, names: &mut NameCache) -> Arc<str> {
         let switch = self.switch.filter(|(switch, _)| id(record) == Some(*switch));
         let comm = switch.and_then(|(_, comm)| comm.comm(record));
-        comm.map_or_else(|| Names::of_running(by), |comm| names.thread(comm))
+        comm.map_or_else(|| NameCache::current_name(by), |comm| names.thread(comm))
     }
 }
 
@@ -115,8 +113,8 @@ fn id(record: &[u8]) -> Option<u16> {
     Some(u16::from_le_bytes(record.get(..2)?.try_into().ok()?))
 }
 
-/// What reads the records of the event in this directory.
-fn reader(event: &str, format: &Format) -> Result<Reader, Unreadable> {
+/// Parser of the event in this directory.
+fn reader(event: &str, format: &EventFormat) -> Result<Reader, FieldError> {
     let number = |name| format.number(name);
     let enters = |kind, name| CpuChange::Enters(GapCause { kind, name });
     Ok(match event {
@@ -134,7 +132,7 @@ fn reader(event: &str, format: &Format) -> Result<Reader, Unreadable> {
         }
         "irq/softirq_entry" => {
             let vector = number("vec")?;
-            Box::new(move |record, _| Some(enters(GapKind::Softirq, softirq(vector.id(record)?).into())))
+            Box::new(move |record, _| Some(enters(GapKind::Softirq, softirq_name(vector.id(record)?).into())))
         }
         "irq/softirq_exit" => Box::new(|_, _| Some(CpuChange::Leaves(GapKind::Softirq))),
         "nmi/nmi_handler" => {
@@ -143,12 +141,12 @@ fn reader(event: &str, format: &Format) -> Result<Reader, Unreadable> {
         }
         "exceptions/page_fault_user" => Box::new(|_, _| Some(CpuChange::PageFault)),
         "ipi/ipi_entry" => Box::new(move |_, _| Some(enters(GapKind::Interrupt, "ipi".into()))),
-        _ => of_a_vector(event),
+        _ => vector_reader(event),
     })
 }
 
-/// Of `irq_vectors/NAME_entry` and whatever ends.
-fn of_a_vector(event: &str) -> Reader {
+/// Parser of `irq_vectors/NAME_entry`, and of all `_exit` events.
+fn vector_reader(event: &str) -> Reader {
     let name = event.rsplit('/').next().unwrap_or(event);
     let Some(name) = name.strip_suffix("_entry") else {
         return Box::new(|_, _| Some(CpuChange::Leaves(GapKind::Interrupt)));
@@ -162,12 +160,12 @@ mod tests {
     use super::*;
 
     fn read(event: &str, format: &str, record: &[u8]) -> Option<CpuChange> {
-        let format = Format::parse(format).unwrap();
-        reader(event, &format).unwrap()(record, &mut Names::default())
+        let format = EventFormat::parse(format).unwrap();
+        reader(event, &format).unwrap()(record, &mut NameCache::default())
     }
 
     #[test]
-    fn a_switch_tells_who_runs_now() {
+    fn a_switch_names_the_next_thread() {
         let format = include_str!("testdata/sched_switch.format");
         let mut record = vec![0; 64];
         record[40..45].copy_from_slice(b"stuff");
@@ -192,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_field_that_is_not_there_is_an_error() {
-        let format = Format::parse("ID: 9\n").unwrap();
+        let format = EventFormat::parse("ID: 9\n").unwrap();
         assert!(reader("nmi/nmi_handler", &format).is_err());
     }
 }
