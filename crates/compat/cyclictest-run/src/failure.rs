@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_measure::Process;
+use howlate_measure::ProcessSetup;
 use howlate_model::{Caveat, EngineError, Policy};
 use howlate_recording::CreateError;
 
@@ -57,7 +57,7 @@ impl Failure {
 }
 
 /// Why memory is not locked.
-pub(crate) fn memory_reason(process: &Process) -> String {
+pub(crate) fn memory_reason(process: &ProcessSetup) -> String {
     let reason = process.caveats.iter().find_map(|caveat| match caveat {
         Caveat::MemoryNotLocked { reason } => Some(reason.to_string()),
         _ => None,
@@ -66,7 +66,7 @@ pub(crate) fn memory_reason(process: &Process) -> String {
 }
 
 /// Why `/dev/cpu_dma_latency` is not held.
-pub(crate) fn dma_latency_reason(process: &Process) -> String {
+pub(crate) fn dma_latency_reason(process: &ProcessSetup) -> String {
     let reason = process.caveats.iter().find_map(|caveat| match caveat {
         Caveat::DmaLatencyRefused { reason, .. } => Some(reason.to_string()),
         _ => None,

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use howlate_cyclictest::{
     Compat, CpuMasks, Options, Power, Refusal, Results, Warning, preamble, read, turn, usage,
 };
-use howlate_measure::{Process, Threads};
+use howlate_measure::{ProcessSetup, ThreadEngine};
 use howlate_model::{Caveat, Engine, TurnControl};
 
 pub use self::facts::{now, run_facts};
@@ -153,7 +153,7 @@ fn measure(
         process: process.state(),
         ..masks::bounds(options, &turn, masks, streams)
     };
-    let ended = Threads.run(&turn, &bounds, &mut watcher)?;
+    let ended = ThreadEngine.run(&turn, &bounds, &mut watcher)?;
     let mut results = watcher.end(ended.how)?;
     if let Some(smi) = smi {
         smi.count(&mut results);
@@ -162,7 +162,7 @@ fn measure(
 }
 
 /// Locks memory, and holds `/dev/cpu_dma_latency` as asked.
-fn prepare(options: &Options, streams: Streams) -> Result<Process, Failure> {
+fn prepare(options: &Options, streams: Streams) -> Result<ProcessSetup, Failure> {
     let asked = match options.power {
         Power::Latency(micros) => Some(micros),
         Power::Laptop => {
@@ -175,7 +175,7 @@ fn prepare(options: &Options, streams: Streams) -> Result<Process, Failure> {
         }
         Power::DeepestIdleState(_) => None,
     };
-    let process = Process::prepare(asked);
+    let process = ProcessSetup::prepare(asked);
     if options.mlockall && !process.memory_locked() {
         return Err(Failure::Mlockall(failure::memory_reason(&process)));
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use howlate_linux::sched;
-use howlate_measure::{DeadlineRefused, DeadlineThread, Step};
+use howlate_measure::{DeadlineSetupError, DeadlineStep, DeadlineThread};
 use howlate_model::{CpuSet, OsError};
 use howlate_procfs::{Root, Status, read_cpu_list};
 
@@ -18,7 +18,7 @@ const SYS_NICE: u32 = 23;
 /// What was refused, and what of the machine explains it.
 #[derive(Debug)]
 pub(crate) struct DeadlineRefusal {
-    refused: DeadlineRefused,
+    refused: DeadlineSetupError,
     /// What the thread asked for.
     asked: Option<DeadlineThread>,
     /// How many threads did.
@@ -87,7 +87,11 @@ enum Cause {
 
 impl DeadlineRefusal {
     /// Reads what explains it.
-    pub(crate) fn new(refused: DeadlineRefused, threads: &[DeadlineThread], named: Option<CpuSet>) -> Self {
+    pub(crate) fn new(
+        refused: DeadlineSetupError,
+        threads: &[DeadlineThread],
+        named: Option<CpuSet>,
+    ) -> Self {
         let asked = threads.get(refused.thread).copied();
         Self { refused, asked, threads: threads.len(), named, facts: Facts::read() }
     }
@@ -100,14 +104,14 @@ impl DeadlineRefusal {
     fn cause(&self) -> Cause {
         let Facts { may, online, runtime_us, .. } = &self.facts;
         match (self.refused.step, self.refused.source.raw_os_error()) {
-            (Step::ReadBack, _) => Cause::ReadBack,
-            (Step::Policy, Some(NOT_PERMITTED)) if !may => Cause::Right,
-            (Step::Policy, Some(NOT_PERMITTED)) if *runtime_us == Some(0) => Cause::NoShare,
-            (Step::Policy, Some(NOT_PERMITTED)) if self.cpus() != online => Cause::Affinity,
+            (DeadlineStep::ReadBack, _) => Cause::ReadBack,
+            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if !may => Cause::Right,
+            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if *runtime_us == Some(0) => Cause::NoShare,
+            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if self.cpus() != online => Cause::Affinity,
             // It has the right, but not that of the host.
-            (Step::Policy, Some(NOT_PERMITTED)) => Cause::Right,
-            (Step::Policy, Some(BUSY)) => Cause::Bandwidth,
-            (Step::Policy, Some(INVALID)) => Cause::Lengths,
+            (DeadlineStep::Policy, Some(NOT_PERMITTED)) => Cause::Right,
+            (DeadlineStep::Policy, Some(BUSY)) => Cause::Bandwidth,
+            (DeadlineStep::Policy, Some(INVALID)) => Cause::Lengths,
             _ => Cause::Other,
         }
     }
@@ -213,11 +217,11 @@ mod tests {
 
     use super::*;
 
-    fn refusal(step: Step, number: i32, named: Option<&str>, threads: usize) -> DeadlineRefusal {
+    fn refusal(step: DeadlineStep, number: i32, named: Option<&str>, threads: usize) -> DeadlineRefusal {
         let all: CpuSet = "0-3".parse().unwrap();
         let asked = DeadlineThread { runtime: Span::from_micros(30), period: Span::from_micros(50) };
         DeadlineRefusal {
-            refused: DeadlineRefused { thread: 1, step, source: io::Error::from_raw_os_error(number) },
+            refused: DeadlineSetupError { thread: 1, step, source: io::Error::from_raw_os_error(number) },
             asked: Some(asked),
             threads,
             named: named.map(|cpus| cpus.parse().unwrap()),
@@ -245,37 +249,42 @@ mod tests {
 
     #[test]
     fn each_refusal_says_what_it_comes_from_and_what_to_type() {
-        let permitted = refusal(Step::Policy, NOT_PERMITTED, None, 1);
+        let permitted = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
         check(&permitted, Cause::Right, "this user may not", "outside of user namespaces");
-        let named = refusal(Step::Policy, NOT_PERMITTED, Some("1"), 1);
+        let named = refusal(DeadlineStep::Policy, NOT_PERMITTED, Some("1"), 1);
         check(
             &named,
             Cause::Affinity,
             "on CPUs 1: the kernel wants them on all",
             "leave the CPUs of `-a` out; or",
         );
-        let mut inherited = refusal(Step::Policy, NOT_PERMITTED, None, 1);
+        let mut inherited = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
         inherited.facts.allowed = "2".parse().unwrap();
         check(&inherited, Cause::Affinity, "on CPUs 2: ", "`-a` alone takes all");
-        let mut contained = refusal(Step::Policy, NOT_PERMITTED, None, 1);
+        let mut contained = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
         (contained.facts.allowed, contained.facts.bindable) = ("2".parse().unwrap(), "2".parse().unwrap());
         check(&contained, Cause::Affinity, "on CPUs 2: ", "outside of the cpuset or container");
-        let mut unprivileged = refusal(Step::Policy, NOT_PERMITTED, Some("1"), 1);
+        let mut unprivileged = refusal(DeadlineStep::Policy, NOT_PERMITTED, Some("1"), 1);
         unprivileged.facts.may = false;
         check(&unprivileged, Cause::Right, "this user may not", "run it as root");
-        let mut nothing = refusal(Step::Policy, NOT_PERMITTED, None, 1);
+        let mut nothing = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
         nothing.facts.runtime_us = Some(0);
         check(&nothing, Cause::NoShare, "kernel.sched_rt_runtime_us is 0", "`sysctl kernel");
-        check(&refusal(Step::Policy, BUSY, None, 2), Cause::Bandwidth, "asks for 60 % of a CPU", "`-t 1`");
         check(
-            &refusal(Step::Policy, BUSY, None, 1),
+            &refusal(DeadlineStep::Policy, BUSY, None, 2),
+            Cause::Bandwidth,
+            "asks for 60 % of a CPU",
+            "`-t 1`",
+        );
+        check(
+            &refusal(DeadlineStep::Policy, BUSY, None, 1),
             Cause::Bandwidth,
             "get 95 % of each of CPUs 0-3",
             "end other",
         );
-        let lengths = refusal(Step::Policy, INVALID, None, 1);
+        let lengths = refusal(DeadlineStep::Policy, INVALID, None, 1);
         check(&lengths, Cause::Lengths, "30 us in each 50 us; the kernel takes", "`-i 100`");
-        check(&refusal(Step::ReadBack, 0, None, 1), Cause::ReadBack, "reports others", "");
-        check(&refusal(Step::Bind, INVALID, Some("1"), 1), Cause::Other, "Invalid argument", "");
+        check(&refusal(DeadlineStep::ReadBack, 0, None, 1), Cause::ReadBack, "reports others", "");
+        check(&refusal(DeadlineStep::Bind, INVALID, Some("1"), 1), Cause::Other, "Invalid argument", "");
     }
 }

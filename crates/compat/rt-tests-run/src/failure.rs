@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_gaps::NoGaps;
+use howlate_gaps::GapError;
 
 use crate::deadline_refusal::DeadlineRefusal;
 
@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     Unreadable(String),
     /// Nothing could be measured.
     #[error(transparent)]
-    Gaps(#[from] NoGaps),
+    Gaps(#[from] GapError),
     /// The same of deadline threads.
     #[error(transparent)]
     Deadline(#[from] Box<DeadlineRefusal>),

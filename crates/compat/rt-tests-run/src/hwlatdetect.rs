@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapPart, GapRun};
 use howlate_cyclictest_run::Streams;
-use howlate_gaps::{GapProgress, GapRequest, GapWatcher, NoGaps, measure};
+use howlate_gaps::{GapError, GapProgress, GapRequest, GapWatcher, measure};
 use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{clock, sched};
 use howlate_model::{GapKind, Policy, Span, WaitClock};
@@ -93,15 +93,15 @@ impl Detector<'_> {
         let request = GapRequest {
             cpus: Some([cpu].into_iter().collect()),
             policy: Policy::OTHER,
-            above: Some(Span::from_micros(self.options.threshold_us)),
-            lasts: Some(Span::from_micros(self.options.width_us)),
-            traces: true,
-            may_lock: false,
-            copies: None,
+            threshold: Some(Span::from_micros(self.options.threshold_us)),
+            duration: Some(Span::from_micros(self.options.width_us)),
+            use_tracing: true,
+            allow_lockup: false,
+            copied_bytes: None,
         };
         let run = match measure(&request, interrupted, &mut Unwatched) {
             // It may have gone offline since the others were measured, and come back.
-            Err(gone @ (NoGaps::NotStarted(_) | NoGaps::NoSuchCpu { .. })) if self.windows > 0 => {
+            Err(gone @ (GapError::NotStarted(_) | GapError::NoSuchCpu { .. })) if self.windows > 0 => {
                 self.streams.say(&format!("hwlatdetect: WARN: not measured: {gone}\n"));
                 return Ok(());
             }

@@ -58,16 +58,16 @@ pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Resul
     tell(&options, &run, counted, started, streams)
 }
 
-fn request(options: &Options, lasts: Span) -> GapRequest {
+fn request(options: &Options, duration: Span) -> GapRequest {
     GapRequest {
         cpus: Some(options.cpus.clone()),
         policy: options.policy,
-        above: Some(Span::from_nanos(options.width_ns)),
-        lasts: Some(lasts),
-        traces: false,
+        threshold: Some(Span::from_nanos(options.width_ns)),
+        duration: Some(duration),
+        use_tracing: false,
         // As the original, which does not ask.
-        may_lock: true,
-        copies: options.workload,
+        allow_lockup: true,
+        copied_bytes: options.workload,
     }
 }
 
@@ -85,7 +85,7 @@ fn warm_up(options: &Options, interrupted: &AtomicBool, streams: Streams) -> Res
 struct WarmingUp(Streams);
 
 impl GapWatcher for WarmingUp {
-    fn told(&mut self, caveat: &Caveat) {
+    fn caveat(&mut self, caveat: &Caveat) {
         let Caveat::RealtimeTime { found_ns, now_ns } = caveat else { return };
         let now = now_ns.map_or_else(|| "unlimited".to_owned(), |now| now.to_string());
         self.0.say(&format!("WARN: RLIMIT_RTTIME was {found_ns}, and is {now} for this run: the kernel ends real-time threads that spin longer\n"));

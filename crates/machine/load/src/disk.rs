@@ -1,5 +1,5 @@
-//! `disk`: writes a file of 256 MiB in pieces of 1 MiB, as `dd` does, waits until the disk has it
-//! (`fsync(2)`), and begins again at its start. The file has no name, so that nothing is left of it.
+//! `disk`: writes a file of 256 MiB in blocks of 1 MiB, as `dd` does, flushes it (`fsync(2)`), and
+//! starts over. The file has no name, so that nothing remains of it.
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use crate::workers::{Worker, Workers};
 
-/// Bytes that each worker writes before it begins again.
+/// Bytes that each worker writes before it starts over.
 pub(crate) const SIZE: u64 = 256 << 20;
 /// Bytes per `write(2)`.
-const PIECE: usize = 1 << 20;
+const BLOCK_SIZE: usize = 1 << 20;
 
-/// Where it writes when no folder is given: a place that is on a disk even where `/tmp` is memory.
+/// Folder if none is given: on a disk even where `/tmp` is a tmpfs.
 pub(crate) fn default_folder() -> PathBuf {
     let on_disk = Path::new("/var/tmp");
     if on_disk.is_dir() { on_disk.to_owned() } else { std::env::temp_dir() }
@@ -28,12 +28,12 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize, folder: Option<&str
 }
 
 fn write_on(mut worker: Worker<'_>, mut file: File) -> io::Result<()> {
-    let piece = vec![0xa5; PIECE];
+    let block = vec![0xa5; BLOCK_SIZE];
     loop {
         file.rewind()?;
-        for _ in 0..SIZE / PIECE as u64 {
-            file.write_all(&piece)?;
-            worker.counter.add(PIECE as u64);
+        for _ in 0..SIZE / BLOCK_SIZE as u64 {
+            file.write_all(&block)?;
+            worker.counter.add(BLOCK_SIZE as u64);
             worker.duty_cycle.throttle()?;
         }
         file.sync_all()?;

@@ -7,79 +7,76 @@ use howlate_model::CpuSet;
 /// Why a load could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A program is not there.
+    /// A program is not installed.
     #[error("the load `{load}` needs the program {program}, which is not installed")]
     Missing {
         /// The load, as typed.
         load: String,
-        /// The program, as looked for on the path.
+        /// Name of the program on the path.
         program: &'static str,
-        /// The Debian package that brings it.
+        /// The Debian package that contains it.
         package: &'static str,
     },
-    /// stress-ng knows neither such a class nor such a stressor.
+    /// stress-ng has neither such a class nor such a stressor.
     #[error(
-        "stress-ng has neither a class nor a stressor `{found}`{}",
-        nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+        "stress-ng has neither a class nor a stressor `{name}`{}",
+        nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
     )]
     NoStressor {
-        /// What was typed.
-        found: String,
-        /// The class or stressor whose name is most like it, if any is.
+        /// As typed.
+        name: String,
+        /// The class or stressor with the most similar name, if any is similar.
         nearest: Option<String>,
-        /// All classes that this stress-ng knows.
+        /// All classes of this stress-ng.
         classes: Vec<String>,
     },
-    /// There is no such folder, or it cannot be used.
+    /// The folder does not exist or cannot be used.
     #[error("the load `{load}` cannot use the folder {folder}: {source}")]
     Folder {
         /// The load, as typed.
         load: String,
         /// The folder, as typed.
         folder: String,
-        /// The kernel's reason.
         source: io::Error,
     },
-    /// Too little space is left on a disk.
-    #[error("the load `{load}` wants {} MiB free in {folder}, and there are {}", wanted >> 20, found >> 20)]
+    /// Too little free space on a disk.
+    #[error("the load `{load}` wants {} MiB free in {folder}, and there are {}", needed >> 20, free >> 20)]
     NoSpace {
         /// The load, as typed.
         load: String,
-        /// The folder whose disk is meant.
+        /// A folder on that disk.
         folder: String,
-        /// Bytes wanted: twice of what it writes.
-        wanted: u64,
-        /// Bytes that are free there.
-        found: u64,
+        /// Bytes needed: twice the size of the files.
+        needed: u64,
+        /// Free bytes on the disk.
+        free: u64,
     },
-    /// A CPU that it is to run on is not there or not allowed.
-    #[error("the load cannot run on CPU {asked}; the kernel lets this process use CPU {bindable}")]
+    /// A requested CPU is missing or not allowed.
+    #[error("the load cannot run on CPU {requested}; the kernel lets this process use CPU {bindable}")]
     Cpus {
-        /// Where it was to run.
-        asked: CpuSet,
-        /// Where it can run.
+        requested: CpuSet,
+        /// CPUs to which it can be bound.
         bindable: CpuSet,
     },
-    /// Its helper process could not be started.
+    /// The helper process could not be started.
     #[error("cannot start the load `{load}`: {source}")]
     Helper {
         /// The load, as typed.
         load: String,
-        /// The kernel's reason.
         source: io::Error,
     },
-    /// It ended before it began to work.
-    #[error("the load `{load}` ended before it began: {words}")]
+    /// The load ended before it started to work.
+    #[error("the load `{load}` ended before it began: {reason}")]
     Ended {
         /// The load, as typed.
         load: String,
-        /// What it said last, or how it ended.
-        words: String,
+        /// Its last line on standard error, or its exit status.
+        reason: String,
     },
 }
 
 impl StartError {
-    /// What to do.
+    /// Advice to the user.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing { package, .. } => format!("install it: `sudo apt-get install {package}`"),

@@ -1,4 +1,4 @@
-//! Loads that are other programs. The helper starts them and sees to it that nothing of them stays.
+//! Loads that are external programs. The helper starts them, and ends all their processes.
 
 use std::io;
 use std::path::Path;
@@ -15,35 +15,34 @@ use crate::scoreboard::Scoreboard;
 use crate::stderr_tail::StderrTail;
 use crate::stress_ng;
 
-/// Messages between many processes, of rt-tests.
+/// The program of rt-tests.
 pub(crate) const HACKBENCH: &str = "hackbench";
-/// What runs commands.
 pub(crate) const SHELL: &str = "sh";
-/// How often the helper asks whether the program has ended.
+/// How often the helper checks whether the program has ended.
 const POLL_INTERVAL: Span = Span::from_millis(50);
-/// How long a program may take to end by itself, in polls of 10 ms.
-const PATIENCE: u32 = 200;
+/// Polls after which a program that ignores `SIGTERM` is killed: 2 s.
+const TERMINATION_POLLS: u32 = 200;
 const END_POLL_INTERVAL: Span = Span::from_millis(10);
 
-/// Runs the program of `part` until the parent is gone or the program ends.
+/// Runs the program of `part` until the parent or the program ends.
 pub(crate) fn serve(part: &LoadPart, cpus: &CpuSet, scoreboard: &Scoreboard) -> io::Result<()> {
-    // What the program leaves behind becomes a child of this process, and can be ended.
+    // Orphans of the program become children of this process, which can end them.
     set_child_subreaper(Some(getpid()))?;
     let folder = TemporaryFolder::create()?;
-    let mut program = Program::start(part, cpus, folder.path())?;
-    scoreboard.begin(clock::now());
-    let ended = program.watch(part, cpus, folder.path());
+    let mut program = LoadProgram::start(part, cpus, folder.path())?;
+    scoreboard.start(clock::now());
+    let stop = program.watch(part, cpus, folder.path());
     end_all_children();
-    if ended? == Why::Done {
+    if stop? == StopReason::ProgramDone {
         scoreboard.end(clock::now());
     }
     Ok(())
 }
 
 fn command(part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Command> {
-    let words = |program: &str, words: &[&str]| {
+    let with_arguments = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);
-        command.args(words);
+        command.args(arguments);
         command
     };
     Ok(match &part.kind {
@@ -52,66 +51,66 @@ fn command(part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Command>
             stress_ng::command(name, workers, folder).map_err(io::Error::other)?
         }
         LoadKind::HackbenchProgram { options } => {
-            words(HACKBENCH, &options.split_whitespace().collect::<Vec<_>>())
+            with_arguments(HACKBENCH, &options.split_whitespace().collect::<Vec<_>>())
         }
-        LoadKind::Command { command } => words(SHELL, &["-c", command]),
+        LoadKind::Command { command } => with_arguments(SHELL, &["-c", command]),
         _ => return Err(io::ErrorKind::InvalidInput.into()),
     })
 }
 
 #[derive(PartialEq, Eq)]
-enum Why {
-    ParentGone,
-    Done,
+enum StopReason {
+    ParentEnded,
+    ProgramDone,
 }
 
-/// A program under way.
-struct Program {
+/// A running program.
+struct LoadProgram {
     child: Child,
     stderr: Option<StderrTail<ChildStderr>>,
 }
 
-impl Program {
+impl LoadProgram {
     fn start(part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Self> {
         let mut command = command(part, cpus, folder)?;
-        // Even when this helper itself is killed.
+        // The program ends even when this helper itself is killed.
         parent::kill_with_this_thread(&mut command);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().map(StderrTail::new);
         Ok(Self { child, stderr })
     }
 
-    /// Returns when the parent is gone, or the program has done what it had to do.
-    fn watch(&mut self, part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Why> {
+    /// Waits until the parent ends or the program is done; restarts a hackbench that is done.
+    fn watch(&mut self, part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<StopReason> {
         while !input_ends_within(POLL_INTERVAL)? {
-            self.stderr.iter_mut().for_each(StderrTail::listen);
+            self.stderr.iter_mut().for_each(StderrTail::read_available);
             let Some(status) = self.child.try_wait()? else { continue };
             if !status.success() {
-                let said = self.stderr.as_mut().and_then(StderrTail::last);
-                let said = said.map_or_else(String::new, |said| format!(": {said}"));
-                return Err(io::Error::other(format!("it ended with {status}{said}")));
+                let last_line = self.stderr.as_mut().and_then(StderrTail::last_line);
+                let suffix = last_line.map_or_else(String::new, |line| format!(": {line}"));
+                return Err(io::Error::other(format!("it ended with {status}{suffix}")));
             }
             match part.kind {
                 LoadKind::HackbenchProgram { .. } => *self = Self::start(part, cpus, folder)?,
-                _ => return Ok(Why::Done),
+                _ => return Ok(StopReason::ProgramDone),
             }
         }
-        Ok(Why::ParentGone)
+        Ok(StopReason::ParentEnded)
     }
 }
 
-/// Asks all that was started to end, and kills what does not.
+/// Terminates all descendants, and kills those that do not end.
 fn end_all_children() {
     for poll in 0.. {
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        let left = descendants(&Root::live(), std::process::id());
-        if left.is_empty() {
+        let remaining = descendants(&Root::live(), std::process::id());
+        if remaining.is_empty() {
             return;
         }
-        // Those that end may have things to clean up, so they are asked once and then given time.
-        if poll == 0 || poll > PATIENCE {
+        // `SIGTERM` once, then time to clean up, then `SIGKILL`.
+        if poll == 0 || poll > TERMINATION_POLLS {
             let signal = if poll == 0 { Signal::TERM } else { Signal::KILL };
-            let pids = left.iter().filter_map(|pid| i32::try_from(*pid).ok()).filter_map(Pid::from_raw);
+            let pids = remaining.iter().filter_map(|pid| i32::try_from(*pid).ok()).filter_map(Pid::from_raw);
             pids.for_each(|pid| {
                 let _ = kill_process(pid, signal);
             });

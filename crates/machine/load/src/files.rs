@@ -1,5 +1,5 @@
-//! `files`: on each CPU, a process that walks a tree again and again and asks for the size of everything in
-//! it, as `du -x` does: within one file system.
+//! `files`: on each CPU, a process that repeatedly walks a directory tree and reads the size of every entry
+//! within one file system, as `du -x` does.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::workers::{Worker, Workers};
 
-/// Where it begins when nothing else is asked for.
+/// The root of the tree by default.
 pub(crate) const DEFAULT: &str = "/";
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize, folder: Option<&str>) -> io::Result<()> {
@@ -24,18 +24,18 @@ fn walk(mut worker: Worker<'_>, root: &Path) -> io::Result<()> {
     loop {
         let mut folders = vec![root.to_owned()];
         while let Some(folder) = folders.pop() {
-            // What may not be read, or is gone meanwhile, is passed over, as `du` does.
+            // Unreadable and vanished entries are skipped, as `du` does.
             let Ok(entries) = folder.read_dir() else { continue };
             for entry in entries.flatten() {
-                let Ok(about) = entry.path().symlink_metadata() else { continue };
+                let Ok(metadata) = entry.path().symlink_metadata() else { continue };
                 worker.counter.add(1);
                 worker.duty_cycle.throttle()?;
-                if about.is_dir() && about.dev() == device {
+                if metadata.is_dir() && metadata.dev() == device {
                     folders.push(entry.path());
                 }
             }
         }
-        // Even an empty tree is looked at.
+        // Each pass counts as well, so that even an empty tree counts.
         worker.counter.add(1);
         worker.duty_cycle.throttle()?;
     }

@@ -1,4 +1,4 @@
-//! `fork`: on each CPU, a process that starts children which end at once, one after the other.
+//! `fork`: on each CPU, a process that forks children which exit at once, one after the other.
 
 use std::io;
 

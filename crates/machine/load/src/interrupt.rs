@@ -1,5 +1,5 @@
-//! `interrupt`: on each CPU, a process whose timer expires every 20 µs, and which asks the other CPUs for a
-//! memory barrier meanwhile: the kernel interrupts each of them that runs such a process.
+//! `interrupt`: on each CPU, a process whose timer expires every 20 µs, and which meanwhile issues memory
+//! barriers on the other CPUs: the kernel interrupts each CPU that runs such a process.
 //!
 //! Source: <https://man7.org/linux/man-pages/man2/membarrier.2.html>, `MEMBARRIER_CMD_GLOBAL_EXPEDITED`.
 
@@ -12,9 +12,8 @@ use rustix::time::TimerfdFlags;
 use crate::timers::{expiries, periodic};
 use crate::workers::{Worker, Workers};
 
-/// Time from one expiry to the next.
 const PERIOD: Span = Span::from_micros(20);
-/// Barriers between two looks at the clock.
+/// Barriers between two clock readings.
 const BATCH: u64 = 16;
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
@@ -27,10 +26,10 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
 
 fn storm(mut worker: Worker<'_>) -> io::Result<()> {
     let barriers = membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok();
-    // Without barriers there is nothing to do but to wait for the timer.
+    // Without barriers the process only waits for the timer.
     let flags = if barriers { TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK } else { TimerfdFlags::CLOEXEC };
     loop {
-        // Armed while it works, so that nothing expires while it rests.
+        // Armed only while it works, so that nothing expires during the rest.
         let timer = periodic(PERIOD, Span::ZERO, flags)?;
         while !worker.duty_cycle.is_over() {
             if barriers {

@@ -1,11 +1,10 @@
-//! Background loads that conditions are measured under.
+//! Background loads under which conditions are measured.
 //!
 //! Each part of a load is this program started again as a helper process, so that it shares neither memory
-//! nor settings with what is measured. The helper becomes a normal program (`other`, nice 0, on the CPUs
-//! asked for), starts the part's workers and ends them when the pipe to its parent closes: on purpose, or because the
-//! kernel closed it with a killed process. Workers count what they do in memory that the parent reads.
+//! nor settings with what is measured. The helper sets `other`, nice 0 and the requested
+//! CPUs, starts the part's workers and ends them when the pipe to its parent closes: on purpose, or because the
+//! kernel closed it with a killed process. Workers count operations in memory that the parent reads.
 
-mod cpu_time;
 mod duty_cycle;
 mod error;
 mod external_program;
@@ -20,7 +19,6 @@ mod steadiness;
 mod stress_ng;
 mod workers;
 
-mod awake;
 mod cpu;
 mod disk;
 mod files;
@@ -35,4 +33,4 @@ mod timers;
 pub use error::StartError;
 pub use helper_main::HELPER;
 pub use preflight::check;
-pub use running::{Ended, Running, Sample};
+pub use running::{EndedPart, LoadSample, RunningLoad};

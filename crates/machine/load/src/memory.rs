@@ -1,6 +1,6 @@
 //! `memory`: threads of one process, one per CPU, each of which maps 8 MiB, writes to every page (page
-//! faults), copies one half to the other (bandwidth) and gives it back: the kernel interrupts the other
-//! CPUs, so that they forget the mapping (TLB shoot-down).
+//! faults), copies one half to the other (bandwidth) and unmaps it: the kernel interrupts the other
+//! CPUs, so that they drop the mapping (TLB shoot-down).
 
 use std::io;
 
@@ -10,10 +10,10 @@ use crate::workers::{Worker, Workers};
 
 /// Bytes that each thread maps at a time.
 const SIZE: usize = 8 << 20;
-/// Bytes per page, on nearly every machine.
+/// The page size of nearly every machine, in bytes.
 const PAGE: usize = 4096;
-/// Pages counted at a time, so that what a starved thread did is seen before it did all of it.
-const COUNTED: usize = 64;
+/// Pages per counter update, so that the progress of a starved thread is visible.
+const BATCH: usize = 64;
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
     workers.add_threads(count, fault)
@@ -23,11 +23,11 @@ fn fault(mut worker: Worker<'_>) -> io::Result<()> {
     loop {
         let mut pages = Pages::map(SIZE)?;
         let bytes = pages.bytes();
-        for pages in bytes.chunks_mut(COUNTED * PAGE) {
+        for pages in bytes.chunks_mut(BATCH * PAGE) {
             for page in pages.chunks_mut(PAGE) {
                 page[0] = 1;
             }
-            worker.counter.add(COUNTED as u64);
+            worker.counter.add(BATCH as u64);
         }
         let (from, to) = bytes.split_at_mut(SIZE / 2);
         to.copy_from_slice(std::hint::black_box(from));

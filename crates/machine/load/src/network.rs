@@ -6,9 +6,9 @@ use std::net::{Ipv4Addr, UdpSocket};
 
 use crate::workers::{Worker, Workers};
 
-/// Bytes in a packet.
+/// Bytes per packet.
 const SIZE: usize = 1024;
-/// Packets between two looks at the clock.
+/// Packets between two clock readings.
 const BATCH: u32 = 16;
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
@@ -30,7 +30,7 @@ fn loopback(error: io::Error) -> io::Error {
 
 fn send(mut worker: Worker<'_>, socket: &UdpSocket) -> io::Result<()> {
     loop {
-        // What the receiver has no room for is lost, which `receive` does not count.
+        // Packets that do not fit into the receive buffer are lost, and not counted.
         (0..BATCH).try_for_each(|_| socket.send(&[0; SIZE]).map(drop))?;
         worker.duty_cycle.throttle()?;
     }

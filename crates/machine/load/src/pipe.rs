@@ -1,5 +1,5 @@
 //! `pipe`: on each CPU, two processes wake each other in turn through two pipes. Each wake-up is a
-//! switch from one to the other, as often as the CPU can.
+//! context switch, as often as the CPU can.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,7 +9,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::workers::{Worker, Workers};
 
-/// Round trips between two looks at the clock.
+/// Round trips between two clock readings.
 const BATCH: u32 = 64;
 
 pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
@@ -17,29 +17,29 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
 }
 
 fn pair(workers: &mut Workers<'_>, number: usize) -> io::Result<()> {
-    let (there_end, there) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (back_end, back) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (ping_reader, ping_writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (pong_reader, pong_writer) = pipe_with(PipeFlags::CLOEXEC)?;
     let cpu = workers.cpu(number);
-    workers.add(number, cpu, |worker| serve(worker, there.as_fd(), back_end.as_fd()))?;
-    workers.add(number, cpu, |_| return_them(there_end.as_fd(), back.as_fd()))
+    workers.add(number, cpu, |worker| serve(worker, ping_writer.as_fd(), pong_reader.as_fd()))?;
+    workers.add(number, cpu, |_| echo(ping_reader.as_fd(), pong_writer.as_fd()))
 }
 
-fn serve(mut worker: Worker<'_>, there: BorrowedFd<'_>, back: BorrowedFd<'_>) -> io::Result<()> {
-    let mut ball = [0_u8];
+fn serve(mut worker: Worker<'_>, writer: BorrowedFd<'_>, reader: BorrowedFd<'_>) -> io::Result<()> {
+    let mut byte = [0_u8];
     loop {
         for _ in 0..BATCH {
-            write(there, &ball)?;
-            read(back, &mut ball)?;
+            write(writer, &byte)?;
+            read(reader, &mut byte)?;
         }
         worker.counter.add(u64::from(2 * BATCH));
         worker.duty_cycle.throttle()?;
     }
 }
 
-fn return_them(there: BorrowedFd<'_>, back: BorrowedFd<'_>) -> io::Result<()> {
-    let mut ball = [0_u8];
+fn echo(reader: BorrowedFd<'_>, writer: BorrowedFd<'_>) -> io::Result<()> {
+    let mut byte = [0_u8];
     loop {
-        read(there, &mut ball)?;
-        write(back, &ball)?;
+        read(reader, &mut byte)?;
+        write(writer, &byte)?;
     }
 }

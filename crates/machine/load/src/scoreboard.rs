@@ -1,4 +1,4 @@
-//! Memory in which a helper and its workers tell the parent how far they are.
+//! Shared memory in which a helper and its workers report progress to the parent.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,10 +9,10 @@ use howlate_model::{MonotonicTime, Span};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-/// Words of one cache line, so that no two workers write to the same.
-const LINE: usize = 8;
-/// Words of the first line.
-const BEGAN: usize = 0;
+/// Words per cache line, so that no two workers write to the same line.
+const LINE_WORDS: usize = 8;
+/// Word indices in the first line.
+const STARTED: usize = 0;
 const ENDED: usize = 1;
 const GATE: usize = 2;
 const CPU: usize = 3;
@@ -22,28 +22,27 @@ const WINDOW: usize = 4;
 pub(crate) struct Scoreboard(SharedMemory);
 
 impl Scoreboard {
-    /// Room for `counters`, and the file to share it by.
+    /// Memory for `counters`, and the file to share it by.
     pub(crate) fn create(counters: usize) -> io::Result<(Self, OwnedFd)> {
-        let (memory, file) = SharedMemory::create(LINE * (counters + 1))?;
+        let (memory, file) = SharedMemory::create(LINE_WORDS * (counters + 1))?;
         Ok((Self(memory), file))
     }
 
-    /// The scoreboard behind `file`.
     pub(crate) fn open(file: impl AsFd) -> io::Result<Self> {
         SharedMemory::open(file).map(Self)
     }
 
-    /// Says that the workers begin now.
-    pub(crate) fn begin(&self, now: MonotonicTime) {
-        self.set_time(BEGAN, now);
+    /// Releases the workers, which start at `now`.
+    pub(crate) fn start(&self, now: MonotonicTime) {
+        self.set_time(STARTED, now);
         let gate = self.0.half_word(GATE);
         gate.store(1, Ordering::Release);
-        // The memory is mapped, which is all that this can fail for.
+        // Fails only for memory that is not mapped.
         let _ = futex::wake(gate, futex::Flags::empty(), u32::MAX >> 1);
     }
 
-    /// Waits until the workers are to begin.
-    pub(crate) fn wait_for_begin(&self) -> io::Result<()> {
+    /// Waits until [`start`](Self::start).
+    pub(crate) fn wait_for_start(&self) -> io::Result<()> {
         let gate = self.0.half_word(GATE);
         while gate.load(Ordering::Acquire) == 0 {
             match futex::wait(gate, futex::Flags::empty(), 0, None) {
@@ -54,37 +53,37 @@ impl Scoreboard {
         Ok(())
     }
 
-    /// Says that a worker was done at `now`; the last one counts.
+    /// Records that a worker was done at `now`; the latest counts.
     pub(crate) fn end(&self, now: MonotonicTime) {
         self.0.words()[ENDED].fetch_max(now.as_nanos().unsigned_abs(), Ordering::AcqRel);
     }
 
-    /// When the workers began; `None` before that.
-    pub(crate) fn began(&self) -> Option<MonotonicTime> {
-        self.time(BEGAN)
+    /// When the workers started; `None` before that.
+    pub(crate) fn started_at(&self) -> Option<MonotonicTime> {
+        self.time(STARTED)
     }
 
-    /// How long they took until the last was done, when all are; `None` when none is.
-    pub(crate) fn took(&self) -> Option<Span> {
-        Some(self.time(ENDED)?.since(self.began()?))
+    /// Time from the start until the last worker so far was done; `None` while none is.
+    pub(crate) fn completion_time(&self) -> Option<Span> {
+        Some(self.time(ENDED)?.since(self.started_at()?))
     }
 
-    /// Says how much CPU time the helper and all that it started got, at its end.
+    /// Records the CPU time of the helper and all its descendants at its end.
     pub(crate) fn set_cpu_time(&self, cpu: Span) {
         self.0.words()[CPU].store(cpu.as_nanos(), Ordering::Release);
     }
 
-    /// That CPU time; `None` before the end.
+    /// `None` before the end.
     pub(crate) fn cpu_time(&self) -> Option<Span> {
         Some(Span::from_nanos(self.0.words()[CPU].load(Ordering::Acquire))).filter(|cpu| !cpu.is_zero())
     }
 
-    /// Says how long workers work in each cycle.
+    /// Sets how long workers work in each cycle.
     pub(crate) fn set_window(&self, window: Span) {
         self.0.words()[WINDOW].store(window.as_nanos(), Ordering::Relaxed);
     }
 
-    /// How long workers work in each cycle; `None`: all the time.
+    /// How long workers work in each cycle; `None`: all of it.
     #[inline]
     pub(crate) fn window(&self) -> Option<Span> {
         let nanos = self.0.words()[WINDOW].load(Ordering::Relaxed);
@@ -100,12 +99,11 @@ impl Scoreboard {
         i64::try_from(nanos).ok().filter(|nanos| *nanos > 0).map(MonotonicTime::from_nanos)
     }
 
-    /// The counter of worker `number`.
-    pub(crate) fn counter(&self, number: usize) -> Counter<'_> {
-        Counter(&self.0.words()[LINE * (number + 1)])
+    pub(crate) fn counter(&self, number: usize) -> OperationCounter<'_> {
+        OperationCounter(&self.0.words()[LINE_WORDS * (number + 1)])
     }
 
-    /// All counters together.
+    /// Sum of all counters.
     pub(crate) fn operations(&self) -> u64 {
         self.counts().sum()
     }
@@ -116,17 +114,16 @@ impl Scoreboard {
     }
 
     fn counts(&self) -> impl Iterator<Item = u64> {
-        let counters = self.0.words().iter().skip(LINE).step_by(LINE);
+        let counters = self.0.words().iter().skip(LINE_WORDS).step_by(LINE_WORDS);
         counters.map(|counter| counter.load(Ordering::Relaxed))
     }
 }
 
-/// What one worker has done. Only that worker writes it.
+/// Operations of one worker. Only that worker writes it.
 #[derive(Clone, Copy)]
-pub(crate) struct Counter<'a>(&'a AtomicU64);
+pub(crate) struct OperationCounter<'a>(&'a AtomicU64);
 
-impl Counter<'_> {
-    /// Counts `operations` more.
+impl OperationCounter<'_> {
     #[inline]
     pub(crate) fn add(self, operations: u64) {
         self.0.store(self.0.load(Ordering::Relaxed) + operations, Ordering::Relaxed);
@@ -138,22 +135,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_workers_count_the_parent_reads() {
-        let (ours, file) = Scoreboard::create(3).unwrap();
-        let theirs = Scoreboard::open(&file).unwrap();
-        assert_eq!((ours.began(), ours.took(), ours.operations()), (None, None, 0));
-        theirs.begin(MonotonicTime::from_nanos(5));
-        theirs.counter(0).add(2);
-        theirs.counter(2).add(39);
-        theirs.counter(2).add(1);
-        assert!(!ours.all_have_counted());
-        theirs.counter(1).add(1);
-        assert!(ours.all_have_counted());
-        theirs.set_window(Span::from_millis(3));
-        assert_eq!(ours.window(), Some(Span::from_millis(3)));
-        theirs.end(MonotonicTime::from_nanos(12));
-        theirs.end(MonotonicTime::from_nanos(9));
-        assert_eq!(ours.operations(), 43);
-        assert_eq!(ours.took(), Some(Span::from_nanos(7)));
+    fn the_parent_reads_the_counts_of_workers() {
+        let (parent, file) = Scoreboard::create(3).unwrap();
+        let helper = Scoreboard::open(&file).unwrap();
+        assert_eq!((parent.started_at(), parent.completion_time(), parent.operations()), (None, None, 0));
+        helper.start(MonotonicTime::from_nanos(5));
+        helper.counter(0).add(2);
+        helper.counter(2).add(39);
+        helper.counter(2).add(1);
+        assert!(!parent.all_have_counted());
+        helper.counter(1).add(1);
+        assert!(parent.all_have_counted());
+        helper.set_window(Span::from_millis(3));
+        assert_eq!(parent.window(), Some(Span::from_millis(3)));
+        helper.end(MonotonicTime::from_nanos(12));
+        helper.end(MonotonicTime::from_nanos(9));
+        assert_eq!(parent.operations(), 43);
+        assert_eq!(parent.completion_time(), Some(Span::from_nanos(7)));
     }
 }

@@ -1,40 +1,40 @@
-//! The end of what a program says on its standard error.
+//! The end of a program's standard error.
 
 use std::io::Read;
 use std::os::fd::AsFd;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// Bytes that are kept.
-const KEPT: usize = 400;
+/// Bytes that are stored.
+const MAX_BYTES: usize = 400;
 
-/// The end of what came out of a pipe, read without waiting.
+/// The end of the output of a pipe, read without blocking.
 pub(crate) struct StderrTail<R> {
     pipe: R,
-    kept: Vec<u8>,
+    tail: Vec<u8>,
 }
 
 impl<R: Read + AsFd> StderrTail<R> {
     pub(crate) fn new(pipe: R) -> Self {
-        // A pipe that still waits gives its lines late, at worst.
+        // If this fails, reads block, and lines arrive late at worst.
         let _ = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
-        Self { pipe, kept: Vec::new() }
+        Self { pipe, tail: Vec::new() }
     }
 
-    /// Takes what has come.
-    pub(crate) fn listen(&mut self) {
+    /// Reads all available output.
+    pub(crate) fn read_available(&mut self) {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = self.pipe.read(&mut buffer) {
-            self.kept.extend_from_slice(&buffer[..count]);
-            let old = self.kept.len().saturating_sub(KEPT);
-            self.kept.drain(..old);
+            self.tail.extend_from_slice(&buffer[..count]);
+            let surplus = self.tail.len().saturating_sub(MAX_BYTES);
+            self.tail.drain(..surplus);
         }
     }
 
-    /// The last line that says something; `None` when nothing was said.
-    pub(crate) fn last(&mut self) -> Option<String> {
-        self.listen();
-        let text = String::from_utf8_lossy(&self.kept);
+    /// The last line that is not empty, without control characters.
+    pub(crate) fn last_line(&mut self) -> Option<String> {
+        self.read_available();
+        let text = String::from_utf8_lossy(&self.tail);
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         Some(line.chars().filter(|letter| !letter.is_control()).collect())
     }

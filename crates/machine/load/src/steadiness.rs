@@ -1,35 +1,35 @@
-//! Whether a load has come to its pace.
+//! Detects when the rate of a load has become steady.
 
-/// Looks in a row without a new extreme, after which it has.
-const CALM: u32 = 3;
-/// A look sets a new extreme only when it lies outside of all earlier ones by more than one part in this many.
+/// Consecutive observations without a new extreme after which a load is steady.
+const STEADY_OBSERVATIONS: u32 = 3;
+/// An observation is a new extreme only when it exceeds the range so far by more than one part in this many of the maximum.
 const TOLERANCE: u64 = 10;
 
-/// Follows how much a load does from look to look. While it is still beginning, each look has more, or less, than all
-/// before; when it has come to its pace, looks only differ as much as they did before.
+/// Observes the progress per interval. While a load settles, each interval has a new maximum or minimum; when it is steady,
+/// intervals stay within the range so far.
 #[derive(Default)]
 pub(crate) struct Steadiness {
-    before: Option<u64>,
-    /// The least and the most between two looks.
+    /// The total at the last observation.
+    last: Option<u64>,
+    /// Minimum and maximum progress of an interval.
     extremes: Option<(u64, u64)>,
-    calm: u32,
+    without_extreme: u32,
 }
 
 impl Steadiness {
-    /// Takes in that `total` was done so far.
+    /// `total` is the progress since the start.
     pub(crate) fn observe(&mut self, total: u64) {
-        let Some(before) = self.before.replace(total) else { return };
+        let Some(before) = self.last.replace(total) else { return };
         let done = total.saturating_sub(before);
-        let (least, most) = self.extremes.unwrap_or((u64::MAX, 0));
-        let margin = most / TOLERANCE;
-        let is_new = done > most + margin || done.saturating_add(margin) < least;
-        self.calm = if is_new { 0 } else { self.calm + 1 };
-        self.extremes = Some((least.min(done), most.max(done)));
+        let (min, max) = self.extremes.unwrap_or((u64::MAX, 0));
+        let margin = max / TOLERANCE;
+        let is_extreme = done > max + margin || done.saturating_add(margin) < min;
+        self.without_extreme = if is_extreme { 0 } else { self.without_extreme + 1 };
+        self.extremes = Some((min.min(done), max.max(done)));
     }
 
-    /// Whether it has come to its pace.
     pub(crate) const fn is_steady(&self) -> bool {
-        self.calm >= CALM
+        self.without_extreme >= STEADY_OBSERVATIONS
     }
 }
 
@@ -37,7 +37,7 @@ impl Steadiness {
 mod tests {
     use super::*;
 
-    /// After how many looks a load is steady that does this much from look to look.
+    /// Number of intervals with this progress after which a load is steady.
     fn steady_after(done: &[u64]) -> Option<usize> {
         let (mut steadiness, mut total) = (Steadiness::default(), 0);
         steadiness.observe(total);
@@ -49,11 +49,11 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_steady_when_it_does_no_more_and_no_less_than_before() {
+    fn a_load_is_steady_when_its_progress_stays_within_a_range() {
         assert_eq!(steady_after(&[100, 101, 99, 100]), Some(3));
-        // Begins slowly.
+        // Starts slowly.
         assert_eq!(steady_after(&[1, 10, 40, 80, 100, 98, 103, 97]), Some(7));
-        // Begins with a burst.
+        // Starts with a burst.
         assert_eq!(steady_after(&[900, 500, 300, 100, 101, 97, 99]), Some(6));
         // A disk writes for a while, then waits.
         assert_eq!(steady_after(&[0, 80, 0, 75, 0]), Some(4));

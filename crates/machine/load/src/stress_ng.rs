@@ -7,67 +7,69 @@ use howlate_model::nearest;
 
 use crate::error::StartError;
 
-/// The program as the shell finds it.
+/// Name of the program on the path.
 pub(crate) const PROGRAM: &str = "stress-ng";
 
-/// What stress-ng itself says it has.
+/// Classes and stressors of the installed stress-ng.
 struct Catalogue {
     classes: Vec<String>,
     stressors: Vec<String>,
 }
 
 impl Catalogue {
-    fn ask() -> Self {
-        let said = |arguments: &[&str]| {
+    fn query() -> Self {
+        let output_of = |arguments: &[&str]| {
             let output = Command::new(PROGRAM).args(arguments).output();
             output.map_or_else(
                 |_| String::new(),
                 |output| String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned(),
             )
         };
-        // There is no such class, and it answers with those that there are.
-        let classes = said(&["--class", "howlate?"]);
+        // An unknown class makes stress-ng list the known ones.
+        let classes = output_of(&["--class", "howlate?"]);
         let listed = classes.split_once("available classes:").map_or("", |(_, list)| list);
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-        Self { classes: words(listed), stressors: words(&said(&["--stressors"])) }
+        let names = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        Self { classes: names(listed), stressors: names(&output_of(&["--stressors"])) }
     }
 }
 
-/// `name` as a class or a stressor; where both have the name, `class=NAME` and `stressor=NAME` choose, and the class is meant
-/// otherwise.
+/// `name` as a class or a stressor. `class=NAME` and `stressor=NAME` choose where both have the name; the class is the
+/// default.
 enum Selection<'a> {
     Class(&'a str),
     Stressor(&'a str),
 }
 
-fn choose<'a>(name: &'a str, known: &Catalogue) -> Result<Selection<'a>, StartError> {
+fn select<'a>(name: &'a str, catalogue: &Catalogue) -> Result<Selection<'a>, StartError> {
     let (class, stressor) = (name.strip_prefix("class="), name.strip_prefix("stressor="));
-    let has = |names: &[String], name: &str| names.iter().any(|known| known == name);
-    if let Some(class) = class.or(Some(name)).filter(|name| stressor.is_none() && has(&known.classes, name)) {
+    let has = |names: &[String], name: &str| names.iter().any(|candidate| candidate == name);
+    if let Some(class) =
+        class.or(Some(name)).filter(|name| stressor.is_none() && has(&catalogue.classes, name))
+    {
         return Ok(Selection::Class(class));
     }
     if let Some(stressor) =
-        stressor.or(Some(name)).filter(|name| class.is_none() && has(&known.stressors, name))
+        stressor.or(Some(name)).filter(|name| class.is_none() && has(&catalogue.stressors, name))
     {
         return Ok(Selection::Stressor(stressor));
     }
-    let found = class.or(stressor).unwrap_or(name).to_owned();
-    let names = known.classes.iter().chain(&known.stressors).map(String::as_str);
-    let nearest = nearest(&found, names).map(str::to_owned);
-    Err(StartError::NoStressor { found, nearest, classes: known.classes.clone() })
+    let requested = class.or(stressor).unwrap_or(name).to_owned();
+    let names = catalogue.classes.iter().chain(&catalogue.stressors).map(String::as_str);
+    let nearest = nearest(&requested, names).map(str::to_owned);
+    Err(StartError::NoStressor { name: requested, nearest, classes: catalogue.classes.clone() })
 }
 
-/// Whether stress-ng has what is asked for.
+/// Checks that stress-ng has the class or stressor.
 pub(crate) fn check(name: &str) -> Result<(), StartError> {
-    choose(name, &Catalogue::ask()).map(drop)
+    select(name, &Catalogue::query()).map(drop)
 }
 
-/// The command that applies `name` with `workers` of each stressor until it is ended; files go below `folder`.
+/// The command that runs `workers` of each stressor of `name` until it is killed; files go below `folder`.
 pub(crate) fn command(name: &str, workers: usize, folder: &Path) -> Result<Command, StartError> {
-    let known = Catalogue::ask();
+    let catalogue = Catalogue::query();
     let count = workers.to_string();
     let mut command = Command::new(PROGRAM);
-    match choose(name, &known)? {
+    match select(name, &catalogue)? {
         Selection::Class(class) => command.args(["--class", class, "--all", &count]),
         Selection::Stressor(stressor) => command.args([&format!("--{stressor}"), &count]),
     };
@@ -79,10 +81,10 @@ pub(crate) fn command(name: &str, workers: usize, folder: &Path) -> Result<Comma
 mod tests {
     use super::*;
 
-    fn chosen(name: &str) -> Result<&'static str, StartError> {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect();
-        let known = Catalogue { classes: words("cpu pipe vm"), stressors: words("cpu pipe fork switch") };
-        choose(name, &known).map(|chosen| match chosen {
+    fn kind_of(name: &str) -> Result<&'static str, StartError> {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect();
+        let catalogue = Catalogue { classes: names("cpu pipe vm"), stressors: names("cpu pipe fork switch") };
+        select(name, &catalogue).map(|selection| match selection {
             Selection::Class(_) => "class",
             Selection::Stressor(_) => "stressor",
         })
@@ -90,16 +92,16 @@ mod tests {
 
     #[test]
     fn classes_come_before_stressors_of_the_same_name() {
-        let of = |name| chosen(name).unwrap();
+        let of = |name| kind_of(name).unwrap();
         assert_eq!(
             [of("pipe"), of("stressor=pipe"), of("class=pipe"), of("fork")],
             ["class", "stressor", "class", "stressor"]
         );
-        let Err(StartError::NoStressor { nearest, .. }) = chosen("swich") else {
+        let Err(StartError::NoStressor { nearest, .. }) = kind_of("swich") else {
             panic!("there is no `swich`")
         };
         assert_eq!(nearest.as_deref(), Some("switch"));
-        assert!(chosen("class=fork").is_err());
-        assert!(chosen("stressor=vm").is_err());
+        assert!(kind_of("class=fork").is_err());
+        assert!(kind_of("stressor=vm").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `timers`: on each CPU, a process with 64 timers, each of which expires every millisecond, spread evenly.
+//! `timers`: on each CPU, a process with 64 timers, each of which expires every millisecond, at evenly spread phases.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -28,12 +28,13 @@ pub(crate) fn start(workers: &mut Workers<'_>, count: usize) -> io::Result<()> {
 fn expire(mut worker: Worker<'_>) -> io::Result<()> {
     loop {
         let timers = (0..TIMERS).map(spread).collect::<io::Result<Vec<_>>>()?;
-        // Until it is time to rest; then the timers are gone, and expire no more.
+        // At rest the timers are closed, so that none expires.
         while !worker.duty_cycle.is_over() {
             let mut polled: Vec<PollFd<'_>> =
                 timers.iter().map(|timer| PollFd::new(timer, PollFlags::IN)).collect();
             poll(&mut polled, None)?;
-            let due = timers.iter().zip(&polled).filter(|(_, one)| one.revents().contains(PollFlags::IN));
+            let due =
+                timers.iter().zip(&polled).filter(|(_, polled)| polled.revents().contains(PollFlags::IN));
             due.map(|(timer, _)| expiries(timer)).try_for_each(|count| {
                 worker.counter.add(count?);
                 Ok::<(), io::Error>(())
@@ -44,13 +45,13 @@ fn expire(mut worker: Worker<'_>) -> io::Result<()> {
     }
 }
 
-/// Timer `number`, its expiries evenly between those of the others.
+/// Timer `number`, at a phase of its own.
 fn spread(number: u64) -> io::Result<OwnedFd> {
     let phase = Span::from_nanos(PERIOD.as_nanos() * number / TIMERS);
     periodic(PERIOD, phase, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
 }
 
-/// A timer that expires every `period`, for the first time after `phase` and a period.
+/// A timer that expires every `period`, first after `phase` and a period.
 pub(crate) fn periodic(period: Span, phase: Span, flags: TimerfdFlags) -> io::Result<OwnedFd> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
     let times = Itimerspec { it_interval: timespec_for(period), it_value: timespec_for(period.plus(phase)) };
@@ -58,7 +59,7 @@ pub(crate) fn periodic(period: Span, phase: Span, flags: TimerfdFlags) -> io::Re
     Ok(timer)
 }
 
-/// How often a timer has expired since the last look; waits for the first unless it is not to block.
+/// Expiries of a timer since the last call; waits for the first unless the timer is non-blocking.
 pub(crate) fn expiries(timer: &OwnedFd) -> io::Result<u64> {
     let mut count = [0_u8; 8];
     match rustix::io::read(timer, &mut count) {

@@ -1,4 +1,4 @@
-//! The processes that do the work of one part.
+//! The worker processes of one part of a load.
 
 use std::io::{self, Write as _};
 
@@ -7,24 +7,21 @@ use howlate_model::CpuSet;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait, waitpid};
 
 use crate::duty_cycle::DutyCycle;
-use crate::scoreboard::{Counter, Scoreboard};
+use crate::scoreboard::{OperationCounter, Scoreboard};
 
-/// What a worker gets.
 pub(crate) struct Worker<'a> {
-    /// Where it counts.
-    pub(crate) counter: Counter<'a>,
-    /// When it rests.
+    /// Counts its operations.
+    pub(crate) counter: OperationCounter<'a>,
     pub(crate) duty_cycle: DutyCycle<'a>,
 }
 
 impl<'a> Worker<'a> {
-    /// That of worker `number`.
     fn new(scoreboard: &'a Scoreboard, number: usize) -> Self {
         Self { counter: scoreboard.counter(number), duty_cycle: DutyCycle::new(scoreboard) }
     }
 }
 
-/// Workers under way; killed on drop.
+/// Running workers; killed on drop.
 pub(crate) struct Workers<'a> {
     scoreboard: &'a Scoreboard,
     cpus: &'a CpuSet,
@@ -36,12 +33,12 @@ impl<'a> Workers<'a> {
         Self { scoreboard, cpus, running: Vec::new() }
     }
 
-    /// The CPU that worker `number` is bound to where each has one: they take turns.
+    /// The CPU for worker `number` where workers are bound, round robin.
     pub(crate) fn cpu(&self, number: usize) -> Option<u32> {
         self.cpus.iter().nth(number % self.cpus.len().max(1))
     }
 
-    /// Adds a worker that counts in `number`; `cpu`: where it is bound, anywhere of the load's CPUs if `None`.
+    /// Adds a worker with counter `number`, bound to `cpu`; `None`: any CPU of the load.
     pub(crate) fn add(
         &mut self,
         number: usize,
@@ -51,12 +48,12 @@ impl<'a> Workers<'a> {
         let scoreboard = self.scoreboard;
         let run = || {
             bind(cpu)?;
-            scoreboard.wait_for_begin()?;
+            scoreboard.wait_for_start()?;
             work(Worker::new(scoreboard, number))?;
             scoreboard.end(clock::now());
             Ok(())
         };
-        let child = process::fork(|| status_of(run())).map_err(cannot_fork)?;
+        let child = process::fork(|| exit_status(run())).map_err(cannot_fork)?;
         self.running.extend(i32::try_from(child).ok().and_then(Pid::from_raw));
         Ok(())
     }
@@ -68,14 +65,14 @@ impl<'a> Workers<'a> {
         work: fn(Worker<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         let scoreboard = self.scoreboard;
-        let places: Vec<Option<u32>> = (0..count).map(|number| self.cpu(number)).collect();
+        let thread_cpus: Vec<Option<u32>> = (0..count).map(|number| self.cpu(number)).collect();
         let thread = move |number: usize| {
-            bind(places[number])?;
+            bind(thread_cpus[number])?;
             work(Worker::new(scoreboard, number))
         };
         self.add(0, None, move |_| {
             std::thread::scope(|threads| {
-                let all: Vec<_> = (0..count)
+                let handles: Vec<_> = (0..count)
                     .map(|number| {
                         threads.spawn({
                             let thread = &thread;
@@ -83,27 +80,27 @@ impl<'a> Workers<'a> {
                         })
                     })
                     .collect();
-                all.into_iter()
-                    .try_for_each(|one| one.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
+                handles
+                    .into_iter()
+                    .try_for_each(|handle| handle.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
             })
         })
     }
 
-    /// Where the load may run.
     pub(crate) const fn cpus(&self) -> &CpuSet {
         self.cpus
     }
 
-    /// Whether all are done.
+    /// Whether all workers are done.
     ///
     /// # Errors
     ///
-    /// When one failed or was killed; it has said why, or this says how.
+    /// When a worker failed, after it has printed its error, or was killed.
     pub(crate) fn are_done(&mut self) -> io::Result<bool> {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             self.running.retain(|running| *running != pid);
             if status.exit_status() != Some(0) {
-                return Err(io::Error::other(how(status)));
+                return Err(io::Error::other(describe_status(status)));
             }
         }
         Ok(self.running.is_empty())
@@ -119,18 +116,18 @@ fn bind(cpu: Option<u32>) -> io::Result<()> {
     cpu.map_or(Ok(()), |cpu| sched::bind(&std::iter::once(cpu).collect()))
 }
 
-fn status_of(result: io::Result<()>) -> i32 {
+fn exit_status(result: io::Result<()>) -> i32 {
     match result {
         Ok(()) => 0,
         Err(error) => {
-            // The parent shows the end of what this process says.
+            // The parent shows the last line of this process's standard error.
             drop(writeln!(io::stderr(), "{error}"));
             1
         }
     }
 }
 
-fn how(status: WaitStatus) -> String {
+fn describe_status(status: WaitStatus) -> String {
     match (status.terminating_signal(), status.exit_status()) {
         (Some(signal), _) => format!("a worker was killed by signal {signal}"),
         (None, Some(status)) => format!("a worker ended with status {status}"),
@@ -139,7 +136,7 @@ fn how(status: WaitStatus) -> String {
 }
 
 impl Drop for Workers<'_> {
-    /// Where a filter of system calls refuses `kill(2)`, nothing is waited for: workers end with this process as well.
+    /// Where a filter of system calls refuses `kill(2)`, this does not wait: workers end with this process as well.
     fn drop(&mut self) {
         self.running.retain(|pid| kill_process(*pid, Signal::KILL).is_ok());
         for pid in &self.running {

@@ -1,9 +1,8 @@
-//! What threads that ask for all of a CPU do not get of it, and who had it: spins, traces, and joins both.
+//! Measures gaps: times in which a spinning thread does not get its CPU. Kernel events tell who had the CPU meanwhile.
 
-mod account;
+mod counters;
 mod request;
 mod run;
-mod watcher;
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,40 +12,40 @@ use howlate_measure::allow_realtime;
 use howlate_model::CpuSet;
 use howlate_trace::CpuEventReader;
 
-pub use request::{GapRequest, NoGaps};
-pub use watcher::{GapProgress, GapWatcher};
+pub use request::{GapError, GapRequest};
+pub use run::{GapProgress, GapWatcher};
 
-use run::Run;
+use run::GapMeasurement;
 
-/// Measures as asked, until it is over, `interrupted`, or ended by `watcher`.
+/// Measures gaps until the end of the duration, until `interrupted` is set, or until `watcher` ends it.
 ///
 /// # Errors
 ///
-/// When nothing can be measured as asked.
+/// When gaps cannot be measured as requested.
 pub fn measure(
-    asked: &GapRequest,
+    request: &GapRequest,
     interrupted: &AtomicBool,
     watcher: &mut dyn GapWatcher,
-) -> Result<GapRun, NoGaps> {
-    let raised = allow_realtime([asked.policy]);
-    let (plan, leaves_one) = request::plan(asked)?;
-    raised.iter().for_each(|caveat| watcher.told(caveat));
-    let (reader, not_traced) = match asked.traces.then(|| CpuEventReader::begin(&plan.cpus)) {
+) -> Result<GapRun, GapError> {
+    let raised = allow_realtime([request.policy]);
+    let (plan, leaves_one) = request::plan(request)?;
+    raised.iter().for_each(|caveat| watcher.caveat(caveat));
+    let (reader, not_traced) = match request.use_tracing.then(|| CpuEventReader::begin(&plan.cpus)) {
         Some(Ok(reader)) => (Some(reader), None),
         Some(Err(refusal)) => (None, Some(refusal)),
         None => (None, None),
     };
-    // What cannot be locked is touched beforehand.
+    // Without the right to lock memory, the loops still touch their pages beforehand.
     drop(memory::lock_all());
-    let here = step_aside(&plan.cpus);
-    let run = Run::begin(&plan, reader).map(|run| run.collect(&plan, interrupted, watcher));
-    here.iter().for_each(|here| drop(sched::bind(here)));
-    run.map(|run| GapRun { leaves_one, not_traced, ..run }).map_err(NoGaps::from)
+    let previous_affinity = leave_measured_cpus(&plan.cpus);
+    let run = GapMeasurement::begin(&plan, reader).map(|run| run.collect(&plan, interrupted, watcher));
+    previous_affinity.iter().for_each(|cpus| drop(sched::bind(cpus)));
+    run.map(|run| GapRun { leaves_one, not_traced, ..run }).map_err(GapError::from)
 }
 
-/// Leaves the measured CPUs, if there are others; returns where the calling thread was allowed before.
-fn step_aside(cpus: &CpuSet) -> Option<CpuSet> {
-    let here = sched::affinity().ok()?;
-    let others = here.without(cpus);
-    (!others.is_empty() && sched::bind(&others).is_ok()).then_some(here)
+/// Moves the calling thread to other CPUs, if there are any; returns its previous affinity.
+fn leave_measured_cpus(cpus: &CpuSet) -> Option<CpuSet> {
+    let previous = sched::affinity().ok()?;
+    let other_cpus = previous.without(cpus);
+    (!other_cpus.is_empty() && sched::bind(&other_cpus).is_ok()).then_some(previous)
 }

@@ -1,99 +1,86 @@
-//! What was asked for, and what of it is refused before a CPU is taken.
+//! Gap requests, and the checks before any CPU is taken.
 
 use howlate_linux::process::rttime_limit;
 use howlate_linux::sched;
-use howlate_measure::{Counted, NotStarted, SpinPlan, counted, shortest_turn};
+use howlate_measure::{SpinPlan, SpinStartError, TickSource, shortest_iteration, tick_source};
 use howlate_model::{CpuSet, Policy, Span};
 use howlate_procfs::Root;
 
-/// What was asked for.
+/// A request to measure gaps.
 #[derive(Clone, Debug)]
 pub struct GapRequest {
-    /// CPUs to measure; `None`: all but the first one that may be used.
+    /// CPUs to measure; `None`: all allowed ones but the first.
     pub cpus: Option<CpuSet>,
-    /// Of the spinning threads.
+    /// Policy of the spinning threads.
     pub policy: Policy,
-    /// The shortest gap; `None`: a microsecond, or what this machine can tell apart.
-    pub above: Option<Span>,
-    /// For how long; `None`: until interrupted.
-    pub lasts: Option<Span>,
-    /// Whether to read the kernel's events, where that is allowed.
-    pub traces: bool,
-    /// Whether real-time threads may take CPUs for ever.
-    pub may_lock: bool,
-    /// Bytes that each thread copies at every turn; `None`: it only reads the clock.
-    pub copies: Option<usize>,
+    /// The shortest gap; `None`: a microsecond, or more where this machine needs more.
+    pub threshold: Option<Span>,
+    /// `None`: until interrupted.
+    pub duration: Option<Span>,
+    /// Whether to read kernel events, where that is allowed.
+    pub use_tracing: bool,
+    /// Whether real-time threads may take whole CPUs even without real-time throttling.
+    pub allow_lockup: bool,
+    /// Bytes that each thread copies in every iteration; `None`: it only reads the clock.
+    pub copied_bytes: Option<usize>,
 }
 
-/// The shortest gap that is counted, if nothing else is asked for.
-const ABOVE: Span = Span::from_micros(1);
-/// Turns that the shortest gap is at least.
-const TURNS: u64 = 4;
+/// The shortest gap that is counted by default.
+const DEFAULT_THRESHOLD: Span = Span::from_micros(1);
+/// The default threshold is at least this many iterations.
+const MIN_ITERATIONS: u64 = 4;
 
-/// Why nothing is measured.
+/// Why gaps are not measured.
 #[derive(Debug, thiserror::Error)]
-pub enum NoGaps {
-    /// The one CPU that there is would be taken from everything else.
+pub enum GapError {
+    /// The only allowed CPU would be taken from everything else.
     #[error("this process may use one CPU only, and a thread that spins takes all of it")]
-    OneCpu {
-        /// Its number.
-        cpu: u32,
-    },
-    /// Threads cannot be bound to one that was asked for.
+    OneCpu { cpu: u32 },
+    /// Threads cannot be bound to a requested CPU.
     #[error("no thread can be bound to CPU {cpu}; there are {bindable}")]
     NoSuchCpu {
-        /// Which one.
         cpu: u32,
-        /// Those that there are.
+        /// CPUs that threads can be bound to.
         bindable: CpuSet,
     },
-    /// Real-time threads that never sleep would never be stopped.
+    /// Real-time throttling is off, so real-time threads that never sleep would lock up their CPUs.
     #[error(
         "threads with the policy {policy} that never sleep would lock up CPUs {cpus}: real-time throttling is off (kernel.sched_rt_runtime_us = -1)"
     )]
-    Locks {
-        /// The policy.
-        policy: Policy,
-        /// Their CPUs.
-        cpus: CpuSet,
-    },
-    /// The kernel would end this process.
+    Locks { policy: Policy, cpus: CpuSet },
+    /// The kernel would end this process because of `RLIMIT_RTTIME`.
     #[error(
         "threads with the policy {policy} that never sleep would be ended after {limit}: that is how long RLIMIT_RTTIME lets real-time threads compute, \
          and it may not be raised here"
     )]
     RealtimeTime {
-        /// The policy.
         policy: Policy,
-        /// How long they may.
+        /// How long real-time threads may run without sleeping.
         limit: Span,
     },
-    /// A deadline thread is one that sleeps.
+    /// Deadline threads must sleep.
     #[error("{policy} is for threads that sleep; a thread that spins needs fifo, rr or other")]
-    Deadline {
-        /// The policy.
-        policy: Policy,
-    },
-    /// Shorter than what can be told apart.
-    #[error("gaps above {above} cannot be told from the loop itself, of which a turn takes {turn}")]
+    Deadline { policy: Policy },
+    /// The requested threshold is close to the duration of an iteration.
+    #[error("gaps above {threshold} cannot be told from the loop itself, of which a turn takes {iteration}")]
     TooShort {
-        /// What was asked for.
-        above: Span,
-        /// What a turn takes.
-        turn: Span,
-        /// The least that can be.
+        /// The requested threshold.
+        threshold: Span,
+        /// Duration of an iteration.
+        iteration: Span,
+        /// The lowest recommended threshold.
         least: Span,
     },
-    /// Which CPUs there are is not known.
+    /// The allowed CPUs could not be read.
     #[error("cannot find out which CPUs this process may use: {0}")]
     NoCpus(std::io::Error),
     /// A thread could not be started.
     #[error(transparent)]
-    NotStarted(#[from] NotStarted),
+    NotStarted(#[from] SpinStartError),
 }
 
-impl NoGaps {
-    /// What to type instead.
+impl GapError {
+    /// A command or an option that avoids the error.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::OneCpu { cpu } => format!("name it to take it all the same: `--cpus {cpu}`"),
@@ -104,7 +91,7 @@ impl NoGaps {
             ),
             Self::Deadline { .. } => "`--policy fifo:80`".to_owned(),
             Self::TooShort { least, .. } => format!("`--above {least}`"),
-            Self::NotStarted(NotStarted { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Self::NotStarted(SpinStartError { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 "real-time priorities need root, or a limit that root raises (`ulimit -r 80`); `--policy other` needs neither".to_owned()
             }
             Self::NoCpus(_) | Self::NotStarted(_) => return None,
@@ -112,70 +99,70 @@ impl NoGaps {
     }
 }
 
-/// What the plan must know of the machine.
-struct Facts {
+/// Facts about the machine that the plan depends on.
+struct MachineFacts {
     allowed: CpuSet,
     bindable: CpuSet,
     is_throttled: bool,
-    /// How long real-time threads may compute without sleeping; `None`: as long as they like.
+    /// How long real-time threads may run without sleeping; `None`: no limit.
     realtime_time: Option<Span>,
-    counted: Counted,
-    turn: Span,
+    tick_source: TickSource,
+    iteration: Span,
 }
 
-/// What is measured, and whether a CPU is left to everything else.
-pub(crate) fn plan(asked: &GapRequest) -> Result<(SpinPlan, bool), NoGaps> {
+/// The plan, and whether it leaves a CPU to other processes.
+pub(crate) fn plan(request: &GapRequest) -> Result<(SpinPlan, bool), GapError> {
     let throttling = Root::live().read("/proc/sys/kernel/sched_rt_runtime_us").unwrap_or_default();
-    let counted = counted();
-    let facts = Facts {
-        allowed: sched::affinity().map_err(NoGaps::NoCpus)?,
-        bindable: sched::bindable_cpus().map_err(NoGaps::NoCpus)?,
+    let source = tick_source();
+    let facts = MachineFacts {
+        allowed: sched::affinity().map_err(GapError::NoCpus)?,
+        bindable: sched::bindable_cpus().map_err(GapError::NoCpus)?,
         is_throttled: throttling.trim() != "-1",
         realtime_time: rttime_limit(),
-        counted,
-        turn: shortest_turn(counted),
+        tick_source: source,
+        iteration: shortest_iteration(source),
     };
-    plan_on(asked, &facts)
+    plan_on(request, &facts)
 }
 
-fn plan_on(asked: &GapRequest, facts: &Facts) -> Result<(SpinPlan, bool), NoGaps> {
-    let Facts { allowed, bindable, turn, counted, .. } = facts;
-    let cpus = cpus(asked, allowed, bindable)?;
-    let policy = asked.policy;
+fn plan_on(request: &GapRequest, facts: &MachineFacts) -> Result<(SpinPlan, bool), GapError> {
+    let MachineFacts { allowed, bindable, iteration, tick_source, .. } = facts;
+    let cpus = cpus(request, allowed, bindable)?;
+    let policy = request.policy;
     match policy {
-        Policy::Deadline { .. } => return Err(NoGaps::Deadline { policy }),
-        Policy::Fifo { .. } | Policy::Rr { .. } if !facts.is_throttled && !asked.may_lock => {
-            return Err(NoGaps::Locks { policy, cpus });
+        Policy::Deadline { .. } => return Err(GapError::Deadline { policy }),
+        Policy::Fifo { .. } | Policy::Rr { .. } if !facts.is_throttled && !request.allow_lockup => {
+            return Err(GapError::Locks { policy, cpus });
         }
         Policy::Fifo { .. } | Policy::Rr { .. } => {
-            let is_over = |limit: &Span| asked.lasts.is_none_or(|lasts| lasts >= *limit);
+            let is_over = |limit: &Span| request.duration.is_none_or(|duration| duration >= *limit);
             if let Some(limit) = facts.realtime_time.filter(is_over) {
-                return Err(NoGaps::RealtimeTime { policy, limit });
+                return Err(GapError::RealtimeTime { policy, limit });
             }
         }
         _ => {}
     }
-    let least = turn.times(TURNS);
-    let above = asked.above.unwrap_or_else(|| ABOVE.max(least));
-    if above < turn.times(2) {
-        return Err(NoGaps::TooShort { above, turn: *turn, least });
+    let least = iteration.times(MIN_ITERATIONS);
+    let threshold = request.threshold.unwrap_or_else(|| DEFAULT_THRESHOLD.max(least));
+    if threshold < iteration.times(2) {
+        return Err(GapError::TooShort { threshold, iteration: *iteration, least });
     }
     let leaves_one = !allowed.without(&cpus).is_empty();
-    let (lasts, copies) = (asked.lasts, asked.copies);
-    Ok((SpinPlan { cpus, policy, above, lasts, counted: *counted, copies }, leaves_one))
+    let (duration, copied_bytes) = (request.duration, request.copied_bytes);
+    Ok((SpinPlan { cpus, policy, threshold, duration, tick_source: *tick_source, copied_bytes }, leaves_one))
 }
 
-/// All that were named, else all but one.
-fn cpus(asked: &GapRequest, allowed: &CpuSet, bindable: &CpuSet) -> Result<CpuSet, NoGaps> {
-    if let Some(cpus) = &asked.cpus {
+/// All named CPUs, or else all allowed ones but the first.
+fn cpus(request: &GapRequest, allowed: &CpuSet, bindable: &CpuSet) -> Result<CpuSet, GapError> {
+    if let Some(cpus) = &request.cpus {
         let unknown = cpus.first_outside(bindable);
-        let refused = |cpu| NoGaps::NoSuchCpu { cpu, bindable: bindable.clone() };
+        let refused = |cpu| GapError::NoSuchCpu { cpu, bindable: bindable.clone() };
         return unknown.map_or_else(|| Ok(cpus.clone()), |cpu| Err(refused(cpu)));
     }
     let mut all = allowed.iter();
     let first = all.next().unwrap_or_default();
-    let others: CpuSet = all.collect();
-    if others.is_empty() { Err(NoGaps::OneCpu { cpu: first }) } else { Ok(others) }
+    let remaining: CpuSet = all.collect();
+    if remaining.is_empty() { Err(GapError::OneCpu { cpu: first }) } else { Ok(remaining) }
 }
 
 #[cfg(test)]
@@ -186,81 +173,91 @@ mod tests {
 
     const FIFO: Policy = Policy::Fifo { priority: Priority::USUAL };
 
-    fn facts(cpus: &[u32], is_throttled: bool) -> Facts {
+    fn facts(cpus: &[u32], is_throttled: bool) -> MachineFacts {
         let cpus = CpuSet::from_iter(cpus.iter().copied());
-        let turn = Span::from_nanos(30);
-        let (counted, realtime_time) = (Counted::Clock, None);
-        Facts { allowed: cpus.clone(), bindable: cpus, is_throttled, realtime_time, counted, turn }
+        let iteration = Span::from_nanos(30);
+        let (tick_source, realtime_time) = (TickSource::Clock, None);
+        MachineFacts {
+            allowed: cpus.clone(),
+            bindable: cpus,
+            is_throttled,
+            realtime_time,
+            tick_source,
+            iteration,
+        }
     }
 
-    fn asked() -> GapRequest {
+    fn request() -> GapRequest {
         GapRequest {
             cpus: None,
             policy: Policy::OTHER,
-            above: None,
-            lasts: None,
-            traces: false,
-            may_lock: false,
-            copies: None,
+            threshold: None,
+            duration: None,
+            use_tracing: false,
+            allow_lockup: false,
+            copied_bytes: None,
         }
     }
 
     #[test]
     fn one_cpu_is_left_unless_all_are_named() {
-        let (plan, leaves_one) = plan_on(&asked(), &facts(&[0, 1, 3], true)).unwrap();
-        assert_eq!((plan.cpus.to_string().as_str(), leaves_one, plan.above), ("1,3", true, ABOVE));
-        let all = GapRequest { cpus: Some(CpuSet::from_iter([0, 1])), ..asked() };
+        let (plan, leaves_one) = plan_on(&request(), &facts(&[0, 1, 3], true)).unwrap();
+        assert_eq!(
+            (plan.cpus.to_string().as_str(), leaves_one, plan.threshold),
+            ("1,3", true, DEFAULT_THRESHOLD)
+        );
+        let all = GapRequest { cpus: Some(CpuSet::from_iter([0, 1])), ..request() };
         assert!(!plan_on(&all, &facts(&[0, 1], true)).unwrap().1);
-        let refused = plan_on(&asked(), &facts(&[5], true)).unwrap_err();
+        let refused = plan_on(&request(), &facts(&[5], true)).unwrap_err();
         assert_eq!(refused.hint().unwrap(), "name it to take it all the same: `--cpus 5`");
-        let only = GapRequest { cpus: Some(CpuSet::from_iter([5])), ..asked() };
+        let only = GapRequest { cpus: Some(CpuSet::from_iter([5])), ..request() };
         assert!(plan_on(&only, &facts(&[5], true)).is_ok());
     }
 
     #[test]
-    fn what_would_lock_up_the_machine_must_be_asked_for_twice() {
-        let fifo = GapRequest { policy: FIFO, ..asked() };
+    fn a_lockup_must_be_allowed_explicitly() {
+        let fifo = GapRequest { policy: FIFO, ..request() };
         let refused = plan_on(&fifo, &facts(&[0, 1], false)).unwrap_err();
         assert!(refused.hint().unwrap().contains("--yes-lock"), "{refused}");
         assert!(plan_on(&fifo, &facts(&[0, 1], true)).is_ok());
-        assert!(plan_on(&GapRequest { may_lock: true, ..fifo }, &facts(&[0, 1], false)).is_ok());
-        assert!(plan_on(&asked(), &facts(&[0, 1], false)).is_ok());
+        assert!(plan_on(&GapRequest { allow_lockup: true, ..fifo }, &facts(&[0, 1], false)).is_ok());
+        assert!(plan_on(&request(), &facts(&[0, 1], false)).is_ok());
     }
 
     #[test]
-    fn what_the_kernel_would_end_is_refused_before_it_begins() {
+    fn rttime_limit_shorter_than_the_duration_is_refused() {
         let limit = Span::from_millis(100);
-        let limited = Facts { realtime_time: Some(limit), ..facts(&[0, 1], true) };
-        let fifo = |lasts| GapRequest { policy: FIFO, lasts, ..asked() };
-        for lasts in [None, Some(Span::from_secs(2)), Some(limit)] {
-            let refused = plan_on(&fifo(lasts), &limited);
+        let limited = MachineFacts { realtime_time: Some(limit), ..facts(&[0, 1], true) };
+        let fifo = |duration| GapRequest { policy: FIFO, duration, ..request() };
+        for duration in [None, Some(Span::from_secs(2)), Some(limit)] {
+            let refused = plan_on(&fifo(duration), &limited);
             assert!(
-                matches!(refused, Err(NoGaps::RealtimeTime { limit: of, .. }) if of == limit),
+                matches!(refused, Err(GapError::RealtimeTime { limit: of, .. }) if of == limit),
                 "{refused:?}"
             );
         }
         assert!(plan_on(&fifo(Some(Span::from_millis(50))), &limited).is_ok());
-        assert!(plan_on(&asked(), &limited).is_ok(), "it is for real-time threads");
+        assert!(plan_on(&request(), &limited).is_ok(), "it is for real-time threads");
         assert!(plan_on(&fifo(None), &facts(&[0, 1], true)).is_ok());
     }
 
     #[test]
-    fn the_threshold_is_what_can_be_told_apart() {
-        let slow = Facts { turn: Span::from_micros(2), ..facts(&[0, 1], true) };
-        assert_eq!(plan_on(&asked(), &slow).unwrap().0.above, Span::from_micros(8));
-        let short = GapRequest { above: Some(Span::from_micros(3)), ..asked() };
+    fn threshold_is_at_least_some_iterations() {
+        let slow = MachineFacts { iteration: Span::from_micros(2), ..facts(&[0, 1], true) };
+        assert_eq!(plan_on(&request(), &slow).unwrap().0.threshold, Span::from_micros(8));
+        let short = GapRequest { threshold: Some(Span::from_micros(3)), ..request() };
         let refused = plan_on(&short, &slow).unwrap_err();
         assert_eq!(refused.hint().unwrap(), "`--above 8us`");
-        let longer = GapRequest { above: Some(Span::from_micros(4)), ..asked() };
-        assert_eq!(plan_on(&longer, &slow).unwrap().0.above, Span::from_micros(4));
+        let longer = GapRequest { threshold: Some(Span::from_micros(4)), ..request() };
+        assert_eq!(plan_on(&longer, &slow).unwrap().0.threshold, Span::from_micros(4));
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_can() {
-        let none = GapRequest { cpus: Some(CpuSet::from_iter([9])), ..asked() };
+    fn refusals_name_an_alternative() {
+        let none = GapRequest { cpus: Some(CpuSet::from_iter([9])), ..request() };
         assert_eq!(plan_on(&none, &facts(&[0, 1], true)).unwrap_err().hint().unwrap(), "`--cpus 0-1`");
         let deadline: Policy = "deadline:200us/1ms".parse().unwrap();
-        let refused = plan_on(&GapRequest { policy: deadline, ..asked() }, &facts(&[0, 1], true));
-        assert!(matches!(refused, Err(NoGaps::Deadline { .. })), "{refused:?}");
+        let refused = plan_on(&GapRequest { policy: deadline, ..request() }, &facts(&[0, 1], true));
+        assert!(matches!(refused, Err(GapError::Deadline { .. })), "{refused:?}");
     }
 }

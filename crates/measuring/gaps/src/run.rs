@@ -1,45 +1,65 @@
-//! A run: threads spin, gaps and events are collected, and joined.
+//! A gap measurement: threads spin, and their gaps are joined with kernel events.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::gaps::{GapAccount, GapJoin, GapRun};
 use howlate_linux::clock;
-use howlate_measure::{Counted, NotStarted, SpinPlan, Spinners};
-use howlate_model::{CpuGap, MonotonicTime, Span, SpinCount};
+use howlate_measure::{SpinPlan, SpinStartError, Spinners, TickSource};
+use howlate_model::{Caveat, CpuGap, MonotonicTime, Span, SpinCount};
 use howlate_procfs::Root;
 use howlate_trace::CpuEventReader;
 
-use crate::account::Accounts;
-use crate::watcher::{GapProgress, GapWatcher};
+use crate::counters::CpuCounters;
 
-/// How often gaps and events are collected.
-const EVERY: Span = Span::from_millis(50);
-/// Events of the last gap can be read this much later.
-const SETTLED: Span = Span::from_millis(2);
+/// Interval between two collections of gaps and events.
+const COLLECT_INTERVAL: Span = Span::from_millis(50);
+/// After this time the events of a gap can be read.
+const EVENT_DELAY: Span = Span::from_millis(2);
 
-/// A run under way.
-pub(crate) struct Run {
+/// Progress of a measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct GapProgress {
+    /// Time since the threads started.
+    pub passed: Span,
+    /// Number of gaps so far.
+    pub gaps: u64,
+    /// The longest one so far.
+    pub worst: Option<CpuGap>,
+}
+
+/// Receives gaps and progress while the threads spin.
+pub trait GapWatcher {
+    /// Called for every gap as soon as it is collected; the gaps of a CPU come in order.
+    fn gap(&mut self, _gap: &CpuGap) {}
+    /// Called for every caveat before the measurement.
+    fn caveat(&mut self, _caveat: &Caveat) {}
+    /// Called after every collection; `true` ends the measurement.
+    fn progress(&mut self, progress: &GapProgress) -> bool;
+}
+
+/// A running measurement.
+pub(crate) struct GapMeasurement {
     spinners: Spinners,
     reader: Option<CpuEventReader>,
     join: GapJoin,
-    accounts: Accounts,
+    counters: CpuCounters,
     began: MonotonicTime,
     events_lost: u64,
     gaps: u64,
     worst: Option<CpuGap>,
 }
 
-impl Run {
-    /// Starts the threads.
-    pub(crate) fn begin(plan: &SpinPlan, reader: Option<CpuEventReader>) -> Result<Self, NotStarted> {
-        let accounts = Accounts::begin(Root::live(), &plan.cpus);
+impl GapMeasurement {
+    /// Starts the threads and reads the counters.
+    pub(crate) fn begin(plan: &SpinPlan, reader: Option<CpuEventReader>) -> Result<Self, SpinStartError> {
+        let counters = CpuCounters::begin(Root::live(), &plan.cpus);
         let spinners = Spinners::begin(plan)?;
         let join = GapJoin::new(spinners.tids(), reader.is_some());
         let began = clock::now();
-        Ok(Self { spinners, reader, join, accounts, began, events_lost: 0, gaps: 0, worst: None })
+        Ok(Self { spinners, reader, join, counters, began, events_lost: 0, gaps: 0, worst: None })
     }
 
-    /// Collects until it is over.
+    /// Collects gaps until the end of the measurement.
     pub(crate) fn collect(
         mut self,
         plan: &SpinPlan,
@@ -48,9 +68,9 @@ impl Run {
     ) -> GapRun {
         let mut is_interrupted = false;
         while !self.spinners.are_over() && !is_interrupted {
-            // A signal makes the look come earlier.
-            drop(clock::sleep_for(EVERY));
-            self.look(watcher);
+            // A signal only ends the sleep early.
+            drop(clock::sleep_for(COLLECT_INTERVAL));
+            self.collect_once(watcher);
             is_interrupted = watcher.progress(&self.progress()) || interrupted.load(Ordering::Relaxed);
         }
         let is_over = self.spinners.are_over();
@@ -61,16 +81,16 @@ impl Run {
         GapProgress { passed: clock::now().since(self.began), gaps: self.gaps, worst: self.worst }
     }
 
-    /// Gaps first: their events are there by then.
-    fn look(&mut self, watcher: &mut dyn GapWatcher) {
-        let drained = clock::now();
+    /// Gaps are drained before events are read, so that the events of every drained gap are there.
+    fn collect_once(&mut self, watcher: &mut dyn GapWatcher) {
+        let drain_time = clock::now();
         let Self { spinners, join, gaps, worst, .. } = self;
-        spinners.drain(&mut |gap| take(gap, join, gaps, worst, watcher));
-        let known = self.read_events().min(drained.minus(SETTLED));
-        self.join.settle(known);
+        spinners.drain(&mut |gap| add_gap(gap, join, gaps, worst, watcher));
+        let known_until = self.read_events().min(drain_time.minus(EVENT_DELAY));
+        self.join.settle(known_until);
     }
 
-    /// Up to when all events are known.
+    /// Joins new events; returns the time up to which all events are known.
     fn read_events(&mut self) -> MonotonicTime {
         let Some(reader) = &mut self.reader else { return clock::now() };
         let read = reader.read();
@@ -80,21 +100,21 @@ impl Run {
     }
 
     fn end(self, plan: &SpinPlan, watcher: &mut dyn GapWatcher, interrupted: bool) -> GapRun {
-        let Self { spinners, mut join, accounts, reader, mut gaps, mut worst, mut events_lost, began } = self;
+        let Self { spinners, mut join, counters, reader, mut gaps, mut worst, mut events_lost, began } = self;
         let megahertz = spinners.megahertz();
-        let counts = spinners.end(&mut |gap| take(gap, &mut join, &mut gaps, &mut worst, watcher));
-        drop(clock::sleep_for(SETTLED));
+        let counts = spinners.end(&mut |gap| add_gap(gap, &mut join, &mut gaps, &mut worst, watcher));
+        drop(clock::sleep_for(EVENT_DELAY));
         let read = reader.map(|mut reader| reader.read()).unwrap_or_default();
         events_lost += read.lost;
         join.record_events(read.events, (read.lost > 0).then_some(read.until));
-        let (cpus, stalls) = join.end(with_accounts(counts, &accounts.end()));
+        let (cpus, stalls) = join.end(join_counts(counts, &counters.end()));
         GapRun {
             cpus,
             stalls,
-            above: plan.above,
+            above: plan.threshold,
             policy: plan.policy,
             megahertz,
-            reads_ticks: plan.counted == Counted::Ticks,
+            reads_ticks: plan.tick_source == TickSource::Ticks,
             not_traced: None,
             events_lost,
             leaves_one: true,
@@ -104,7 +124,7 @@ impl Run {
     }
 }
 
-fn take(
+fn add_gap(
     gap: CpuGap,
     join: &mut GapJoin,
     gaps: &mut u64,
@@ -119,10 +139,10 @@ fn take(
     join.record_gap(gap);
 }
 
-fn with_accounts(counts: Vec<SpinCount>, accounts: &[(u32, GapAccount)]) -> Vec<(SpinCount, GapAccount)> {
-    let account = |cpu: u32| accounts.iter().find(|(other, _)| *other == cpu);
+fn join_counts(counts: Vec<SpinCount>, counters: &[(u32, GapAccount)]) -> Vec<(SpinCount, GapAccount)> {
+    let account = |cpu: u32| counters.iter().find(|(other, _)| *other == cpu);
     counts
         .into_iter()
-        .map(|one| (one, account(one.cpu).map_or_else(GapAccount::default, |one| one.1)))
+        .map(|count| (count, account(count.cpu).map_or_else(GapAccount::default, |account| account.1)))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! What measuring itself costs.
+//! Measures the overhead of measuring.
 
 use std::hint::black_box;
 use std::io;
@@ -7,26 +7,26 @@ use std::sync::Arc;
 use howlate_linux::clock;
 use howlate_model::{Instrument, MonotonicTime, Span};
 
-use crate::loops::{Cyclic, Job, NEVER, NO_END, Stop};
-use crate::ring::{Ring, RingWriter};
+use crate::loops::{CyclicLoop, MeasuringLoop, NEVER, NO_END, Stop};
+use crate::ring::{RingWriter, WakeupRing};
 use crate::wait::{ClockNanosleep, Waiter};
 
-/// Batches of which the median is taken, so that an interruption spoils one batch only.
+/// The median of this many batches is used, so that an interruption spoils one batch only.
 const BATCHES: usize = 15;
-/// Batches of which the least is taken.
+/// The minimum of this many batches is used.
 const WAIT_BATCHES: usize = 60;
 
-/// Measures clock precision, clock cost, loop cost and the least cost of a wake-up. Takes about 5 ms.
+/// Measures clock precision, clock cost, loop cost and the minimum cost of a wake-up. Takes about 5 ms.
 pub fn measure_instrument() -> Instrument {
     Instrument {
         clock_precision: clock_precision(),
-        clock_read: median_cost(1_000, |turns| {
-            (0..turns).for_each(|_| {
+        clock_read: median_cost(1_000, |iterations| {
+            (0..iterations).for_each(|_| {
                 black_box(clock::now());
             })
         }),
-        loop_cost: median_cost(1_000, turn_the_loop),
-        wait: least_wait(),
+        loop_cost: median_cost(1_000, run_loop),
+        wait: min_wait(),
     }
 }
 
@@ -36,30 +36,32 @@ fn clock_precision() -> Span {
     steps.filter(|step| !step.is_zero()).min().unwrap_or(clock::resolution())
 }
 
-/// The least that a wake-up costs: what else the machine does can only add to it, and comes less often into a short batch.
-fn least_wait() -> Span {
-    let wait = |turns| (0..turns).for_each(|_| drop(ClockNanosleep.wait_until(MonotonicTime::from_nanos(1))));
+/// The minimum cost of a wake-up: other activity can only add to it, and rarely hits a short batch.
+fn min_wait() -> Span {
+    let wait = |iterations| {
+        (0..iterations).for_each(|_| drop(ClockNanosleep.wait_until(MonotonicTime::from_nanos(1))))
+    };
     costs(WAIT_BATCHES, 5, wait).into_iter().min().unwrap_or_default()
 }
 
-/// The median over batches of the time that one of `turns` turns takes.
-fn median_cost(turns: u64, work: impl FnMut(u64)) -> Span {
-    let mut costs = costs(BATCHES, turns, work);
+/// The median over batches of the mean time of one iteration.
+fn median_cost(iterations: u64, work: impl FnMut(u64)) -> Span {
+    let mut costs = costs(BATCHES, iterations, work);
     costs.sort_unstable();
     costs[BATCHES / 2]
 }
 
-/// What one of `turns` turns takes, in each of `batches`.
-fn costs(batches: usize, turns: u64, mut work: impl FnMut(u64)) -> Vec<Span> {
+/// The mean time of one iteration in each batch.
+fn costs(batches: usize, iterations: u64, mut work: impl FnMut(u64)) -> Vec<Span> {
     let cost = |_| {
         let began = clock::now();
-        work(turns);
-        Span::from_nanos(clock::now().since(began).as_nanos() / turns)
+        work(iterations);
+        Span::from_nanos(clock::now().since(began).as_nanos() / iterations)
     };
     (0..batches).map(cost).collect()
 }
 
-/// A wait that is over at once.
+/// A wait that returns at once.
 struct NoWait;
 
 impl Waiter for NoWait {
@@ -72,20 +74,21 @@ impl Waiter for NoWait {
     }
 }
 
-fn turn_the_loop(turns: u64) {
-    let ring = Ring::new(1_024);
-    // Far ahead, so that no wake-up counts as late.
+fn run_loop(iterations: u64) {
+    let ring = WakeupRing::new(1_024);
+    // Far in the future, so that no wake-up is late.
     let first = clock::now().plus(Span::from_secs(3_600));
-    let job = Cyclic {
+    let measuring_loop = CyclicLoop {
         first,
         period: Span::from_nanos(1),
         dither: Span::ZERO,
-        samples: turns,
+        samples: iterations,
         until: NO_END,
         stop_above: NEVER,
     };
-    let turned = job.run(&mut NoWait, &Stop::default(), &mut RingWriter::new(Arc::clone(&ring)));
-    debug_assert!(turned.is_ok_and(|done| done == turns));
+    let completed =
+        measuring_loop.run(&mut NoWait, &Stop::default(), &mut RingWriter::new(Arc::clone(&ring)));
+    debug_assert!(completed.is_ok_and(|count| count == iterations));
 }
 
 #[cfg(test)]

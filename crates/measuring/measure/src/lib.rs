@@ -1,9 +1,8 @@
-//! The measuring loops, and what keeps them undisturbed.
+//! The measuring loops and their threads.
 //!
 //! Measuring threads run one short loop — wait, read the clock, store — and write only their
-//! own memory. The caller's thread is the observer: it empties their rings, hands on what it
-//! finds as lines of the recording, and stops them. It sits on CPUs that are not measured,
-//! where there are any.
+//! own memory. The caller's thread is the observer: it drains their rings, emits lines of the
+//! recording, and stops them. It runs on CPUs that are not measured, where there are any.
 
 mod collector;
 mod deadline;
@@ -21,9 +20,11 @@ mod thread;
 mod wait;
 mod wait_clock;
 
-pub use deadline::{DeadlineEnd, DeadlinePlan, DeadlineRefused, DeadlineThread, DeadlineThreads, Step};
+pub use deadline::{
+    DeadlineEnd, DeadlinePlan, DeadlineSetupError, DeadlineStep, DeadlineThread, DeadlineThreads,
+};
 pub use instrument::measure_instrument;
-pub use notify::{HELPERS, Notifications, is_allowed};
-pub use run::Threads;
-pub use settings::{Process, allow_realtime};
-pub use spin::{Counted, NotStarted, SpinPlan, Spinners, counted, shortest_turn};
+pub use notify::{HELPERS, NotifyEngine, is_allowed};
+pub use run::ThreadEngine;
+pub use settings::{ProcessSetup, allow_realtime};
+pub use spin::{SpinPlan, SpinStartError, Spinners, TickSource, shortest_iteration, tick_source};

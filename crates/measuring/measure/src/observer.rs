@@ -1,4 +1,4 @@
-//! The observer: empties the rings, emits what it finds, ends the run.
+//! The observer: drains the rings, emits lines of the recording, and ends the run.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,24 +12,24 @@ use howlate_model::{
 
 use crate::collector::Collector;
 use crate::loops::Stop;
-use crate::ring::Ring;
-use crate::thread::{Done, Gate, Message, last_planned};
+use crate::ring::WakeupRing;
+use crate::thread::{Gate, ThreadMessage, ThreadResult, last_planned};
 
-/// How often the observer looks whether the turn is to end; and empties the rings where every wake-up is wanted.
+/// How often the observer checks for the end of the turn, and drains the rings where every wake-up is emitted.
 pub(crate) const TICK: Span = Span::from_millis(100);
-/// How often it wakes threads that are to stop.
+/// How often it signals threads that must stop.
 const STOPPING_TICK: Span = Span::from_millis(5);
-/// How long it waits for a thread to get ready, or to stop, before it gives it up.
-const PATIENCE: Span = Span::from_secs(3);
-/// Length of the longest blocks that are emitted.
-pub(crate) const BLOCK: Span = Span::from_secs(1);
+/// How long a thread may take to get ready, or to stop.
+const THREAD_TIMEOUT: Span = Span::from_secs(3);
+/// Maximum length of a block.
+pub(crate) const MAX_BLOCK_LENGTH: Span = Span::from_secs(1);
 /// Time between the start signal and the first planned wake-up.
-const LEAD: Span = Span::from_millis(2);
+const START_LEAD: Span = Span::from_millis(2);
 
-/// Keeps the calling thread on some CPUs until dropped.
-pub(crate) struct Affinity(CpuSet);
+/// Binds the calling thread to some CPUs until dropped.
+pub(crate) struct ObserverAffinity(CpuSet);
 
-impl Affinity {
+impl ObserverAffinity {
     pub(crate) fn set(cpus: &CpuSet) -> Option<Self> {
         let before = sched::affinity().ok()?;
         sched::bind(cpus).ok()?;
@@ -37,67 +37,67 @@ impl Affinity {
     }
 }
 
-impl Drop for Affinity {
+impl Drop for ObserverAffinity {
     fn drop(&mut self) {
-        // The set was in force before, so it can be had again.
+        // The affinity was in force before, so it is permitted.
         drop(sched::bind(&self.0));
     }
 }
 
-/// What the observer knows of one thread.
+/// The observer's state of one thread.
 #[derive(Default)]
-pub(crate) struct Watched {
-    ring: Option<Arc<Ring>>,
+pub(crate) struct ThreadState {
+    ring: Option<Arc<WakeupRing>>,
     ready: Option<(EffectiveSettings, Vec<Caveat>)>,
     collector: Option<Collector>,
-    done: Option<Box<Done>>,
-    /// Whether it was given another policy so that it could leave.
-    made_normal: bool,
+    result: Option<Box<ThreadResult>>,
+    /// Whether the observer changed its policy so that it could end.
+    policy_changed: bool,
 }
 
-impl Watched {
-    pub(crate) fn new(ring: Arc<Ring>) -> Self {
+impl ThreadState {
+    pub(crate) fn new(ring: Arc<WakeupRing>) -> Self {
         Self { ring: Some(ring), ..Self::default() }
     }
 
     fn is_done(&self) -> bool {
-        self.done.is_some()
+        self.result.is_some()
     }
 }
 
 pub(crate) struct Observer<'a> {
     pub(crate) turn: &'a Turn,
     /// Time from the start to the end, if there is one.
-    pub(crate) lasts: Option<Span>,
+    pub(crate) duration: Option<Span>,
     pub(crate) stop: Stop,
     pub(crate) gate: Arc<Gate>,
-    pub(crate) from_threads: Receiver<Message>,
-    pub(crate) watched: Vec<Watched>,
+    pub(crate) from_threads: Receiver<ThreadMessage>,
+    pub(crate) threads: Vec<ThreadState>,
     pub(crate) bounds: &'a TurnControl,
     pub(crate) sink: &'a mut dyn Sink,
     pub(crate) poll_every: Span,
-    /// Whether the sink wants every wake-up.
+    /// Whether every wake-up goes to the sink.
     pub(crate) emits_wakeups: bool,
 }
 
 impl Observer<'_> {
-    /// Waits until every thread has its settings, then starts them all; returns when that is.
-    /// `start` makes the common start of the earliest time that is possible.
+    /// Waits until every thread has its settings, then starts them all; returns the common start.
+    /// `start` computes it from the earliest possible time.
     pub(crate) fn wait_until_ready(
         &mut self,
         start: impl Fn(MonotonicTime) -> MonotonicTime,
     ) -> Result<MonotonicTime, EngineError> {
-        let give_up = clock::now().plus(PATIENCE);
-        while self.watched.iter().any(|one| one.ready.is_none()) && clock::now() < give_up {
+        let give_up = clock::now().plus(THREAD_TIMEOUT);
+        while self.threads.iter().any(|thread| thread.ready.is_none()) && clock::now() < give_up {
             self.receive(TICK)?;
         }
-        let start = start(clock::now().plus(LEAD));
-        for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
-            let (Some((in_force, caveats)), Some(ring)) = (watched.ready.take(), watched.ring.take()) else {
+        let start = start(clock::now().plus(START_LEAD));
+        for (task, thread) in self.turn.tasks.iter().zip(&mut self.threads) {
+            let (Some((in_force, caveats)), Some(ring)) = (thread.ready.take(), thread.ring.take()) else {
                 continue;
             };
             let until = last_planned(task, start, self.turn.lasts());
-            watched.collector = Some(Collector::new(task, ring, &in_force, start, until));
+            thread.collector = Some(Collector::new(task, ring, &in_force, start, until));
             let (condition, round) = (task.condition, task.round);
             self.sink.line(Line::Started(TurnStarted {
                 condition,
@@ -114,25 +114,28 @@ impl Observer<'_> {
         Ok(start)
     }
 
-    /// Takes one message, or returns after `patience`.
-    fn receive(&mut self, patience: Span) -> Result<(), EngineError> {
-        match self.from_threads.recv_timeout(patience.into()) {
-            Ok(Message::Ready(thread, Ok(ready))) => self.watched[thread].ready = Some(ready),
-            Ok(Message::Ready(thread, Err(source))) => return Err(EngineError::ReadBack { thread, source }),
-            Ok(Message::Done(thread, done)) => self.watched[thread].done = Some(done),
+    /// Handles one message, or returns after `timeout`.
+    fn receive(&mut self, timeout: Span) -> Result<(), EngineError> {
+        match self.from_threads.recv_timeout(timeout.into()) {
+            Ok(ThreadMessage::Ready(thread, Ok(ready))) => self.threads[thread].ready = Some(ready),
+            Ok(ThreadMessage::Ready(thread, Err(source))) => {
+                return Err(EngineError::ReadBack { thread, source });
+            }
+            Ok(ThreadMessage::Done(thread, result)) => self.threads[thread].result = Some(result),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         Ok(())
     }
 
-    /// Looks after the threads until all are done or given up. They begin at `start`.
+    /// Observes the threads until all are done or have timed out. They start at `start`.
     pub(crate) fn watch(&mut self, start: MonotonicTime) -> EndReason {
         let mut next_close = start.plus(block_length(Span::ZERO));
         let mut next_poll = start.plus(self.poll_every);
         let mut give_up = None;
         while !self.all_done() && give_up.is_none_or(|at| clock::now() < at) {
-            let tick = if give_up.is_some() { STOPPING_TICK } else { self.until(next_poll, start).min(TICK) };
-            // Set-up is over, so no message carries an error any more.
+            let tick =
+                if give_up.is_some() { STOPPING_TICK } else { self.time_to_next(next_poll, start).min(TICK) };
+            // After the set-up, no message carries an error.
             drop(self.receive(tick));
             let now = clock::now();
             if now >= next_poll || give_up.is_some() {
@@ -144,37 +147,37 @@ impl Observer<'_> {
                 self.close_blocks(now);
             }
             if self.should_stop(now.since(start)) {
-                give_up.get_or_insert(now.plus(PATIENCE));
+                give_up.get_or_insert(now.plus(THREAD_TIMEOUT));
                 self.wake_up_all();
             }
         }
         self.how_ended()
     }
 
-    /// How long until there is something to do: a poll, or the turn's end.
-    fn until(&self, next_poll: MonotonicTime, start: MonotonicTime) -> Span {
-        let end = self.lasts.map_or(next_poll, |lasts| start.plus(lasts));
+    /// Time until the next poll or the end of the turn.
+    fn time_to_next(&self, next_poll: MonotonicTime, start: MonotonicTime) -> Span {
+        let end = self.duration.map_or(next_poll, |duration| start.plus(duration));
         next_poll.min(end).since(clock::now())
     }
 
     fn all_done(&self) -> bool {
-        self.watched.iter().all(Watched::is_done)
+        self.threads.iter().all(ThreadState::is_done)
     }
 
-    /// Takes what has arrived, and tells how far each thread has come.
+    /// Drains the rings, and reports the progress of each thread.
     fn poll(&mut self) {
         self.drain();
-        let collectors = self.watched.iter().filter_map(|one| one.collector.as_ref());
+        let collectors = self.threads.iter().filter_map(|thread| thread.collector.as_ref());
         let progress: Vec<ThreadProgress> = collectors.map(|collector| collector.progress()).collect();
         self.sink.progress(&progress);
     }
 
     fn drain(&mut self) {
-        for (thread, watched) in self.watched.iter_mut().enumerate() {
-            let Some(collector) = &mut watched.collector else { continue };
-            collector.drain(|arrived| {
+        for (number, thread) in self.threads.iter_mut().enumerate() {
+            let Some(collector) = &mut thread.collector else { continue };
+            collector.drain(|pending| {
                 if self.emits_wakeups {
-                    self.sink.wakeups(thread, &arrived.wakeups().collect::<Vec<_>>());
+                    self.sink.wakeups(number, &pending.wakeups().collect::<Vec<_>>());
                 }
             });
         }
@@ -183,7 +186,7 @@ impl Observer<'_> {
     /// Ends every thread's block at `now`.
     fn close_blocks(&mut self, now: MonotonicTime) {
         self.drain();
-        for collector in self.watched.iter_mut().filter_map(|one| one.collector.as_mut()) {
+        for collector in self.threads.iter_mut().filter_map(|thread| thread.collector.as_mut()) {
             if let Some(block) = collector.close(now) {
                 self.sink.line(Line::Block(Box::new(block)));
             }
@@ -191,20 +194,20 @@ impl Observer<'_> {
     }
 
     fn should_stop(&self, elapsed: Span) -> bool {
-        if self.bounds.is_interrupted() || self.lasts.is_some_and(|lasts| elapsed >= lasts) {
-            self.stop.ask();
+        if self.bounds.is_interrupted() || self.duration.is_some_and(|duration| elapsed >= duration) {
+            self.stop.request();
         }
-        self.stop.is_asked()
+        self.stop.is_requested()
     }
 
-    /// Ends the wait of every thread that has not noticed the end yet. A thread that gets no
-    /// CPU, as `SCHED_IDLE` under load, is made a normal one so that it can leave.
+    /// Signals every thread that has not ended yet. A `SCHED_IDLE` thread, which may get no
+    /// CPU under load, becomes `SCHED_OTHER` so that it can end.
     fn wake_up_all(&mut self) {
-        for watched in self.watched.iter_mut().filter(|one| !one.is_done()) {
-            if let Some(collector) = &watched.collector {
+        for thread in self.threads.iter_mut().filter(|thread| !thread.is_done()) {
+            if let Some(collector) = &thread.collector {
                 let ThreadProgress { tid, policy, .. } = collector.progress();
                 if policy == Policy::Idle {
-                    watched.made_normal |= sched::set_policy(tid, Policy::OTHER).is_ok();
+                    thread.policy_changed |= sched::set_policy(tid, Policy::OTHER).is_ok();
                 }
                 drop(signal::wake_up(tid));
             }
@@ -221,31 +224,32 @@ impl Observer<'_> {
         }
     }
 
-    /// Emits what is left; returns whether a thread was left behind.
+    /// Emits the last lines; returns whether a thread has not ended.
     pub(crate) fn finish(&mut self) -> bool {
         let now = clock::now();
         self.poll();
         self.close_blocks(now);
         let left_behind = !self.all_done();
-        for (task, watched) in self.turn.tasks.iter().zip(&mut self.watched) {
-            let mut done = watched.done.take();
-            let changed = done.as_mut().map(|done| std::mem::take(&mut done.changed)).unwrap_or_default();
+        for (task, thread) in self.turn.tasks.iter().zip(&mut self.threads) {
+            let mut result = thread.result.take();
+            let changed =
+                result.as_mut().map(|result| std::mem::take(&mut result.changed)).unwrap_or_default();
             let ours =
-                |caveat: &Caveat| watched.made_normal && matches!(caveat, Caveat::PolicyChanged { .. });
+                |caveat: &Caveat| thread.policy_changed && matches!(caveat, Caveat::PolicyChanged { .. });
             for caveat in changed.into_iter().filter(|caveat| !ours(caveat)) {
                 self.sink.line(Line::Caveat(caveat));
             }
-            let count = watched.collector.as_ref().map_or(0, |collector| collector.progress().count);
+            let count = thread.collector.as_ref().map_or(0, |collector| collector.progress().count);
             let short = self.turn.cut_after.is_some() && task.samples.is_some_and(|samples| count < samples);
             let interrupted = self.bounds.is_interrupted();
             self.sink.line(Line::Finished(TurnFinished {
                 condition: task.condition,
                 round: task.round,
-                at: done.as_ref().map_or(now, |done| done.at),
-                usage: done.as_ref().map(|done| done.usage),
+                at: result.as_ref().map_or(now, |result| result.at),
+                usage: result.as_ref().map(|result| result.usage),
                 load: None,
-                unfinished: done.is_none() || (short && !interrupted),
-                error: done.and_then(|done| done.result.err()).map(AsText::from),
+                unfinished: result.is_none() || (short && !interrupted),
+                error: result.and_then(|result| result.result.err()).map(AsText::from),
             }));
         }
         left_behind

@@ -1,4 +1,4 @@
-//! Running measuring threads side by side, and watching them.
+//! Runs measuring threads side by side.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -9,16 +9,16 @@ use howlate_model::{
 };
 
 use crate::loops::{NEVER, Stop, WarmUp};
-use crate::observer::{Affinity, BLOCK, Observer, TICK, Watched};
-use crate::ring::{Ring, RingWriter};
-use crate::thread::{Gate, Measuring, lead};
+use crate::observer::{MAX_BLOCK_LENGTH, Observer, ObserverAffinity, TICK, ThreadState};
+use crate::ring::{RingWriter, WakeupRing};
+use crate::thread::{Gate, MeasuringThread, lead};
 use crate::wait_clock::ClockReading;
 
 /// The engine of turns in which threads of this process wait for a time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Threads;
+pub struct ThreadEngine;
 
-impl Engine for Threads {
+impl Engine for ThreadEngine {
     fn takes(&self, turn: &Turn) -> bool {
         !turn.tasks.is_empty() && turn.tasks.iter().all(|task| task.work.wait().is_some())
     }
@@ -36,9 +36,9 @@ impl Engine for Threads {
         }
         let clock = ClockReading::for_clock(clock);
         let mut observer = start(turn, bounds, clock, sink)?;
-        let _affinity = bounds.observer_cpus.as_ref().map(Affinity::set);
-        let began = observer.wait_until_ready(|soon| clock.start(bounds.start, soon))?;
-        let how = observer.watch(began);
+        let _affinity = bounds.observer_cpus.as_ref().map(ObserverAffinity::set);
+        let start = observer.wait_until_ready(|earliest| clock.start(bounds.start, earliest))?;
+        let how = observer.watch(start);
         Ok(TurnEnd { how, left_behind: observer.finish() })
     }
 }
@@ -57,15 +57,15 @@ fn start<'a>(
         ..Stop::default()
     };
     let (gate, (to_observer, from_threads)) = (Arc::new(Gate::default()), channel());
-    let lasts = turn.lasts();
-    let mut watched = Vec::new();
+    let duration = turn.lasts();
+    let mut threads = Vec::new();
     for (number, task) in turn.tasks.iter().enumerate() {
-        let ring = Ring::new(ring_capacity(task));
-        let thread = Measuring {
+        let ring = WakeupRing::new(ring_capacity(task));
+        let thread = MeasuringThread {
             number,
             task: task.clone(),
             stop_above,
-            lasts,
+            duration,
             first_ends: bounds.first_ends,
             after_each: bounds.after_each.clone(),
             clock,
@@ -76,48 +76,59 @@ fn start<'a>(
             to_observer: to_observer.clone(),
         };
         if let Err(source) = thread.spawn(bounds.process) {
-            stop.ask();
+            stop.request();
             gate.open(clock::now());
             return Err(EngineError::Thread { thread: number, source });
         }
-        watched.push(Watched::new(ring));
+        threads.push(ThreadState::new(ring));
     }
     let lead = turn.tasks.iter().map(lead).max().unwrap_or_default();
-    let lasts = lasts.map(|lasts| lasts.plus(lead).plus(ROOM));
+    let duration = duration.map(|duration| duration.plus(lead).plus(END_MARGIN));
     let emits_wakeups = sink.wants_wakeups();
     let poll_every = poll_every(turn, bounds, emits_wakeups);
-    Ok(Observer { turn, lasts, stop, gate, from_threads, watched, bounds, sink, poll_every, emits_wakeups })
+    Ok(Observer {
+        turn,
+        duration,
+        stop,
+        gate,
+        from_threads,
+        threads,
+        bounds,
+        sink,
+        poll_every,
+        emits_wakeups,
+    })
 }
 
-/// The threads end by themselves at their last planned time. One that has not by so long after it gets no CPU, and is ended.
-const ROOM: Span = Span::from_millis(100);
+/// The threads end by themselves at their last planned time. A thread that has not ended this long after it gets no CPU, and is stopped.
+const END_MARGIN: Span = Span::from_millis(100);
 
-/// No way of waiting returns in less than about this.
-const LEAST_TURN: Span = Span::from_nanos(20);
+/// No wait mechanism returns in less than about this.
+const MIN_ITERATION: Span = Span::from_nanos(20);
 
-/// A ring holds this many seconds of wake-ups, so that an observer that is late itself loses none.
+/// A ring holds this many seconds of wake-ups, so that a late observer loses none.
 const RING_SECONDS: u64 = 4;
 
-/// How many wake-ups the ring between thread and observer holds: a few seconds' worth,
-/// or all that will come.
+/// Capacity of the ring between thread and observer: a few seconds of wake-ups, or all
+/// samples.
 fn ring_capacity(task: &Task) -> usize {
-    const LEAST: u64 = 256;
-    const MOST: u64 = 1 << 20;
-    let each = task.work.length().max(LEAST_TURN).as_nanos();
-    let seconds = (RING_SECONDS * 1_000_000_000 / each).clamp(LEAST, MOST);
+    const MIN: u64 = 256;
+    const MAX: u64 = 1 << 20;
+    let interval = task.work.length().max(MIN_ITERATION).as_nanos();
+    let seconds = (RING_SECONDS * 1_000_000_000 / interval).clamp(MIN, MAX);
     let all = task.samples.unwrap_or(u64::MAX);
     usize::try_from(seconds.min(all)).unwrap_or(1).max(1)
 }
 
-/// How often the rings must be emptied: as often as somebody watches, else as seldom as blocks end, and always before
+/// How often the rings must be drained: at the display's interval, else as rarely as blocks end, and always before
 /// one is half full.
 fn poll_every(turn: &Turn, bounds: &TurnControl, emits_wakeups: bool) -> Span {
-    let unwatched = if emits_wakeups { TICK } else { BLOCK };
+    let default = if emits_wakeups { TICK } else { MAX_BLOCK_LENGTH };
     let half_full = |task: &Task| {
         let capacity = ring_capacity(task) as u64;
         let may_overflow = task.samples.is_none_or(|samples| samples > capacity);
-        may_overflow.then(|| task.work.length().max(LEAST_TURN).times(capacity / 2))
+        may_overflow.then(|| task.work.length().max(MIN_ITERATION).times(capacity / 2))
     };
     let half_full = turn.tasks.iter().filter_map(half_full).min();
-    bounds.poll_interval.unwrap_or(unwatched).min(half_full.unwrap_or(BLOCK))
+    bounds.poll_interval.unwrap_or(default).min(half_full.unwrap_or(MAX_BLOCK_LENGTH))
 }

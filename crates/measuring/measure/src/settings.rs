@@ -1,4 +1,4 @@
-//! Applying settings, and reading back what the kernel made of them.
+//! Applies settings, and reads back those in force.
 
 use std::io;
 
@@ -11,50 +11,49 @@ use howlate_model::{
 };
 use howlate_procfs::{CgroupMembership, Root};
 
-/// What holds for the whole process while it measures.
-pub struct Process {
+/// Settings of the whole process while it measures.
+pub struct ProcessSetup {
     memory: io::Result<()>,
     dma_latency: Option<DmaLatency>,
-    /// What was refused.
+    /// Settings that the kernel refused.
     pub caveats: Vec<Caveat>,
 }
 
-impl Process {
-    /// Locks the memory where allowed, and holds `/dev/cpu_dma_latency` if asked to.
+impl ProcessSetup {
+    /// Locks the memory where permitted, and holds `/dev/cpu_dma_latency` if requested.
     pub fn prepare(dma_latency_us: Option<i32>) -> Self {
         let memory = memory::lock_all();
         let mut caveats = Vec::new();
         if let Err(error) = &memory {
             caveats.push(Caveat::MemoryNotLocked { reason: SettingRefusal::of_thread(error) });
         }
-        let dma_latency = dma_latency_us.and_then(|asked_us| {
+        let dma_latency = dma_latency_us.and_then(|micros| {
             let refused = |error: &io::Error| {
                 let reason = SettingRefusal::of_thread(error);
-                Caveat::DmaLatencyRefused { asked_us, reason }
+                Caveat::DmaLatencyRefused { asked_us: micros, reason }
             };
-            DmaLatency::hold(asked_us).map_err(|error| caveats.push(refused(&error))).ok()
+            DmaLatency::hold(micros).map_err(|error| caveats.push(refused(&error))).ok()
         });
         Self { memory, dma_latency, caveats }
     }
 
-    /// Whether the memory is locked.
     pub const fn memory_locked(&self) -> bool {
         self.memory.is_ok()
     }
 
-    /// What is held in `/dev/cpu_dma_latency`, in microseconds.
+    /// The limit requested through `/dev/cpu_dma_latency`, in microseconds.
     pub fn dma_latency_us(&self) -> Option<i32> {
         self.dma_latency.as_ref().map(DmaLatency::micros)
     }
 
-    /// What every thread reports of it.
+    /// The part that every thread reports.
     pub fn state(&self) -> ProcessState {
         ProcessState { memory_locked: self.memory_locked(), dma_latency_us: self.dma_latency_us() }
     }
 }
 
-/// Raises what bounds real-time threads of this process, `RLIMIT_RTTIME`, as far as that is allowed, where one of these policies is
-/// real-time; what is to be said of it. Deadline threads have a bound of their own.
+/// Raises `RLIMIT_RTTIME` of this process as far as permitted, if one of these policies is `SCHED_FIFO` or `SCHED_RR`; returns a caveat if
+/// there was a limit. It does not apply to deadline threads.
 pub fn allow_realtime(policies: impl IntoIterator<Item = Policy>) -> Option<Caveat> {
     let is_bounded = |policy: Policy| matches!(policy, Policy::Fifo { .. } | Policy::Rr { .. });
     policies.into_iter().any(is_bounded).then_some(())?;
@@ -63,7 +62,7 @@ pub fn allow_realtime(policies: impl IntoIterator<Item = Policy>) -> Option<Cave
     Some(Caveat::RealtimeTime { found_ns, now_ns: limit.now })
 }
 
-/// Gives the calling thread what `task` asks for; returns what is in force and what was refused.
+/// Applies the settings of `task` to the calling thread; returns those in force and those refused.
 pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(EffectiveSettings, Vec<Caveat>)> {
     memory::touch_stack();
     signal::block_all_but_wake_up();
@@ -71,8 +70,8 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(Effective
     let slack = task.slack.and_then(|slack| thread::set_timer_slack(slack).err());
     let policy = sched::set_policy(sched::THIS_THREAD, task.policy).err();
     let slice = task.slice.and_then(|slice| sched::set_slice(slice).err());
-    let slice_ns = if task.slice.is_some() { sched::slice()? } else { None };
-    let in_force = EffectiveSettings { slice: slice_ns, ..read_back(process)? };
+    let slice_in_force = if task.slice.is_some() { sched::slice()? } else { None };
+    let in_force = EffectiveSettings { slice: slice_in_force, ..read_back(process)? };
     let refused = RefusedSettings {
         policy: policy.as_ref().map(SettingRefusal::of_thread),
         affinity,
@@ -84,7 +83,7 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(Effective
     Ok((in_force, caveats))
 }
 
-/// What the calling thread has now of what somebody else may change.
+/// Settings of the calling thread that other programs may change.
 pub(crate) fn read() -> ThreadSettings {
     let groups = CgroupMembership::read(&Root::live(), "thread-self");
     ThreadSettings {
@@ -96,10 +95,10 @@ pub(crate) fn read() -> ThreadSettings {
     }
 }
 
-/// What of the calling thread's settings is not as it `began` any more: a cpuset that shrank, or anybody with the right, may
-/// have changed it (`chrt -p`, `renice`, `/proc/PID/timerslack_ns`).
-pub(crate) fn changed_since(began: &ThreadSettings) -> Vec<Caveat> {
-    began.changes_until(&read())
+/// Changes of the calling thread's settings since `before`: by a cpuset that shrank, or another program
+/// (`chrt -p`, `renice`, `/proc/PID/timerslack_ns`).
+pub(crate) fn changed_since(before: &ThreadSettings) -> Vec<Caveat> {
+    before.changes_until(&read())
 }
 
 fn bind(cpu: u32, policy: Policy) -> Result<(), AsText<SettingRefusal>> {

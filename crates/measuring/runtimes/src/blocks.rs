@@ -1,24 +1,24 @@
-//! The readings of a program, judged, and on their way to blocks.
+//! Checks the readings of a probe and collects them into blocks.
 
 use howlate_model::{Block, BlockBuilder, MonotonicTime, Span, Task, Wakeup};
 
 use crate::error::ProtocolError;
 
-/// How long a stretch of time a block covers.
-const LASTS: Span = Span::from_secs(1);
+/// Duration of a block.
+const BLOCK_DURATION: Span = Span::from_secs(1);
 
-/// Collects the wake-ups of one turn.
-pub(crate) struct Blocks {
+/// Collects the wake-ups of a turn.
+pub(crate) struct BlockCollector {
     length: Span,
     blocks: BlockBuilder,
     warm_up_left: u64,
     count: u64,
-    /// When the most recent sleep ended: the next cannot have begun before.
+    /// End of the latest sleep: the next one cannot start before.
     last_end: MonotonicTime,
 }
 
-impl Blocks {
-    /// Of `task`, whose program was started at `from`.
+impl BlockCollector {
+    /// A collector for `task`, whose program was started at `from`.
     pub(crate) fn new(task: &Task, from: MonotonicTime) -> Self {
         Self {
             length: task.work.length(),
@@ -29,11 +29,11 @@ impl Blocks {
         }
     }
 
-    /// Takes one sleep; returns when it was to end and did, or `None` for warm-up.
+    /// Adds a sleep; returns its due time and its end, or `None` during warm-up.
     ///
     /// # Errors
     ///
-    /// What is wrong with the readings, which must be of the past and in order. `now` is the time.
+    /// When the readings are later than `now` or out of order.
     pub(crate) fn take(
         &mut self,
         start: MonotonicTime,
@@ -56,17 +56,17 @@ impl Blocks {
         Ok(Some(wakeup))
     }
 
-    /// Sleeps counted so far.
+    /// Number of sleeps so far.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Ends the current block when it has lasted long enough at `now`; `None` if not, or if nothing came.
+    /// Closes the current block if it is due at `now`; `None` if it is not due or empty.
     pub(crate) fn close_if_due(&mut self, now: MonotonicTime) -> Option<Block> {
-        if now.since(self.blocks.current().from) >= LASTS { self.close(now) } else { None }
+        if now.since(self.blocks.current().from) >= BLOCK_DURATION { self.close(now) } else { None }
     }
 
-    /// Ends the current block; `None` if nothing came.
+    /// Closes the current block; `None` if it is empty.
     pub(crate) fn close(&mut self, now: MonotonicTime) -> Option<Block> {
         self.blocks.close(now)
     }
@@ -77,11 +77,11 @@ mod tests {
     use super::*;
     use howlate_model::{Latency, Runtime, SeriesPoint, Sleeper, Work};
 
-    fn blocks(warm_up: u64) -> Blocks {
+    fn blocks(warm_up: u64) -> BlockCollector {
         let work = Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_nanos(100) };
         let (condition, round, samples) = (3, 1, Some(9));
         let task = Task { condition, round, samples, warm_up, keep_series: true, ..Task::new(work) };
-        Blocks::new(&task, at(1_000))
+        BlockCollector::new(&task, at(1_000))
     }
 
     fn at(nanos: i64) -> MonotonicTime {

@@ -1,7 +1,7 @@
-//! Programs once made, kept for the next time.
+//! A cache of compiled probe programs.
 //!
-//! They are run as whoever measures, root perhaps, so nobody else may be able to put one there, and
-//! one that is not as it was made is made again.
+//! They run with the rights of the measuring user, perhaps root. So no other user may be able to write to the cache, and a
+//! changed program is built again.
 
 use std::fs::{self, DirBuilder};
 use std::hash::{Hash, Hasher};
@@ -12,28 +12,31 @@ use std::path::{Path, PathBuf};
 use howlate_safe_path::{PrivateFolder, TemporaryFolder, UnsafePath, check, sweep};
 use sha2::{Digest, Sha256};
 
-use crate::error::Failed;
+use crate::error::ProbeError;
 
-/// Checksums of what was made, beside it.
+/// File with the checksums of a program.
 const SUMS: &str = "SHA256SUMS";
 
-/// A folder with one folder for each program that was made.
+/// A folder with a subfolder for each program.
 pub(crate) struct Cache {
     folder: PathBuf,
-    /// Where nothing can be kept, the folder goes with this.
+    /// The folder, if it is temporary.
     _temporary: Option<TemporaryFolder>,
-    /// Why nothing is kept in the usual place.
+    /// Why the usual folder is not used.
     pub(crate) refused: Option<UnsafePath>,
 }
 
 impl Cache {
-    /// `$XDG_CACHE_HOME/howlate/probes`, or where that cannot be written to, or others could have written to
-    /// it, a folder that goes in the end.
+    /// Opens `$XDG_CACHE_HOME/howlate/probes`, or a temporary folder if that is not writable or not private.
     pub(crate) fn open() -> io::Result<Self> {
         let refused = match usual_place().map(|place| PrivateFolder::create(&place)) {
-            Some(Ok(kept)) if is_usable(kept.path()) => {
-                sweep(kept.path());
-                return Ok(Self { folder: kept.path().to_owned(), _temporary: None, refused: None });
+            Some(Ok(private_folder)) if is_usable(private_folder.path()) => {
+                sweep(private_folder.path());
+                return Ok(Self {
+                    folder: private_folder.path().to_owned(),
+                    _temporary: None,
+                    refused: None,
+                });
             }
             Some(Err(refused)) => Some(refused),
             _ => None,
@@ -44,46 +47,46 @@ impl Cache {
         Ok(Self { folder, _temporary: Some(temporary), refused })
     }
 
-    /// The folder of what `ingredients` make; `make` fills it if it is not there yet, or not as it was made.
+    /// The folder for `ingredients`; `make` fills it if it is missing or changed.
     ///
-    /// Several howlates may do so at the same time: each makes its own, and the first to be done wins.
+    /// Several processes may do this at the same time: each fills a folder of its own, and the first one is used.
     pub(crate) fn get(
         &self,
         ingredients: &impl Hash,
-        make: impl FnOnce(&Path) -> Result<(), Failed>,
-    ) -> Result<PathBuf, Failed> {
+        make: impl FnOnce(&Path) -> Result<(), ProbeError>,
+    ) -> Result<PathBuf, ProbeError> {
         let place = self.folder.join(hash(ingredients));
         if is_as_made(&place) {
             return Ok(place);
         }
-        let problem = |error: io::Error| Failed::CacheNotWritten {
+        let problem = |error: io::Error| ProbeError::CacheNotWritten {
             folder: self.folder.clone(),
-            words: error.to_string(),
+            reason: error.to_string(),
         };
         let unfinished = TemporaryFolder::create_in(&self.folder).map_err(problem)?;
-        let made = unfinished.path().join("made");
-        DirBuilder::new().mode(0o700).create(&made).map_err(problem)?;
-        make(&made)?;
-        fs::write(made.join(SUMS), sums(&made).map_err(problem)?).map_err(problem)?;
+        let new_folder = unfinished.path().join("made");
+        DirBuilder::new().mode(0o700).create(&new_folder).map_err(problem)?;
+        make(&new_folder)?;
+        fs::write(new_folder.join(SUMS), sums(&new_folder).map_err(problem)?).map_err(problem)?;
         if is_as_made(&place) {
             return Ok(place);
         }
         // Something else there would be in the way; it is not moved while it is looked at.
         drop(fs::rename(&place, unfinished.path().join("spoiled")));
-        match fs::rename(&made, &place) {
+        match fs::rename(&new_folder, &place) {
             Err(error) if !is_as_made(&place) => Err(problem(error)),
             _ => Ok(place),
         }
     }
 }
 
-/// Whether a folder is ours alone and holds what was made, to the byte.
+/// Whether a folder is private and all checksums match.
 fn is_as_made(place: &Path) -> bool {
     let noted = fs::read_to_string(place.join(SUMS));
     check(place).is_ok() && noted.is_ok_and(|noted| sums(place).is_ok_and(|now| now == noted))
 }
 
-/// The checksum of each file in a folder and below, as `sha256sum -c` reads them.
+/// Checksums of all files in a folder and below, in the format of `sha256sum -c`.
 fn sums(folder: &Path) -> io::Result<String> {
     let mut files = Vec::new();
     files_below(folder, &mut files)?;
@@ -98,7 +101,7 @@ fn sums(folder: &Path) -> io::Result<String> {
     Ok(lines)
 }
 
-/// A link is no file: what it leads to is not kept here.
+/// Links are skipped: their targets are not in the cache.
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -115,14 +118,14 @@ fn in_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name that changes with any of them, from one howlate to the next the same.
+/// A name that depends on all ingredients and is the same in every process.
 fn hash(ingredients: &impl Hash) -> String {
     let mut hasher = Strong(Sha256::new());
     ingredients.hash(&mut hasher);
     in_hex(&hasher.0.finalize())
 }
 
-/// A hasher for which nobody finds other ingredients with the same name.
+/// A collision-resistant hasher.
 struct Strong(Sha256);
 
 impl Hasher for Strong {
@@ -159,20 +162,22 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_is_not_made_again() {
+    fn cached_program_is_reused() {
         let cache = cache();
-        let make = |folder: &Path| fs::write(folder.join("probe"), "made").map_err(|_| Failed::NotPrepared);
+        let make =
+            |folder: &Path| fs::write(folder.join("probe"), "made").map_err(|_| ProbeError::NotPrepared);
         let first = cache.get(&"one", make).unwrap();
         assert_eq!(fs::read_to_string(first.join("probe")).unwrap(), "made");
-        let again = cache.get(&"one", |_| Err(Failed::NotPrepared));
+        let again = cache.get(&"one", |_| Err(ProbeError::NotPrepared));
         assert_eq!(again, Ok(first.clone()));
         assert_ne!(cache.get(&"other", make).unwrap(), first);
     }
 
     #[test]
-    fn what_is_not_as_it_was_made_is_made_again() {
+    fn changed_program_is_built_again() {
         let cache = cache();
-        let make = |folder: &Path| fs::write(folder.join("probe"), "made").map_err(|_| Failed::NotPrepared);
+        let make =
+            |folder: &Path| fs::write(folder.join("probe"), "made").map_err(|_| ProbeError::NotPrepared);
         let place = cache.get(&"one", make).unwrap();
         let probe = || fs::read_to_string(place.join("probe")).unwrap();
         fs::write(place.join("probe"), "another's").unwrap();
@@ -183,21 +188,22 @@ mod tests {
         assert!(!place.join("more").exists());
         let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         fs::set_permissions(&place, permissions).unwrap();
-        assert_eq!(cache.get(&"one", |_| Err(Failed::NotPrepared)), Err(Failed::NotPrepared));
+        assert_eq!(cache.get(&"one", |_| Err(ProbeError::NotPrepared)), Err(ProbeError::NotPrepared));
     }
 
     #[test]
-    fn what_fails_leaves_nothing() {
+    fn failed_build_leaves_nothing() {
         let cache = cache();
-        assert_eq!(cache.get(&1, |_| Err(Failed::InterpreterGone)), Err(Failed::InterpreterGone));
+        assert_eq!(cache.get(&1, |_| Err(ProbeError::InterpreterGone)), Err(ProbeError::InterpreterGone));
         assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 0);
     }
 
     #[test]
     fn the_first_of_two_wins_and_both_can_go_on() {
         let cache = cache();
-        let write =
-            |folder: &Path, text: &str| fs::write(folder.join("by"), text).map_err(|_| Failed::NotPrepared);
+        let write = |folder: &Path, text: &str| {
+            fs::write(folder.join("by"), text).map_err(|_| ProbeError::NotPrepared)
+        };
         let mut inner = None;
         let outer = cache.get(&1, |folder| {
             inner = Some(cache.get(&1, |folder| write(folder, "inner")).unwrap());

@@ -1,29 +1,29 @@
-//! From the clock that a program reads to `CLOCK_MONOTONIC`.
+//! Conversion from the clock of a probe to `CLOCK_MONOTONIC`.
 
 use howlate_linux::clock;
 use howlate_model::{MonotonicTime, WaitClock};
 
 use crate::protocol::Clock;
 
-/// How readings are converted.
+/// Converts readings.
 #[derive(Clone, Copy)]
-pub(crate) struct Conversion {
-    /// How far it is ahead.
-    ahead: i64,
+pub(crate) struct ClockConversion {
+    /// Offset from `CLOCK_MONOTONIC`.
+    offset_ns: i64,
 }
 
-impl Conversion {
-    /// For readings of `clock` from now on.
+impl ClockConversion {
+    /// Converts readings of `clock` from now on.
     pub(crate) fn for_clock(clock: Clock) -> Self {
-        let ahead = match clock {
+        let offset_ns = match clock {
             Clock::Monotonic => 0,
             Clock::Realtime => clock::offset_from_monotonic(WaitClock::Realtime),
         };
-        Self { ahead }
+        Self { offset_ns }
     }
 
     pub(crate) const fn to_monotonic(self, reading: i64) -> MonotonicTime {
-        MonotonicTime::from_nanos(reading.saturating_sub(self.ahead))
+        MonotonicTime::from_nanos(reading.saturating_sub(self.offset_ns))
     }
 }
 
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn both_clocks_lead_to_the_same_time() {
         let (monotonic, realtime) =
-            (Conversion::for_clock(Clock::Monotonic), Conversion::for_clock(Clock::Realtime));
+            (ClockConversion::for_clock(Clock::Monotonic), ClockConversion::for_clock(Clock::Realtime));
         let before = clock::now();
         let same = realtime.to_monotonic(clock::now_on(WaitClock::Realtime));
         assert_eq!(monotonic.to_monotonic(5), MonotonicTime::from_nanos(5));

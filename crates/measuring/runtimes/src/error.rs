@@ -1,4 +1,4 @@
-//! What goes wrong with the program of a language.
+//! Errors of probe programs.
 
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -7,184 +7,180 @@ use howlate_model::{Runtime, Span, shell_path};
 
 /// Why a runtime cannot be measured on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Missing {
-    /// An interpreter or a compiler is not there.
+pub enum MissingRuntime {
+    /// An interpreter or a compiler is not installed.
     #[error("{} is not installed; on Debian: `apt-get install {package}`", names.join(" or "))]
     NotInstalled {
-        /// What it may be called.
+        /// Its possible names.
         names: &'static [&'static str],
-        /// The package that has it.
+        /// The Debian package.
         package: &'static str,
     },
-    /// The user's own program is not there.
+    /// The user's own program does not exist.
     #[error("there is no such program")]
     NoSuchProgram,
-    /// The user's own program is none.
+    /// The user's own program is a folder.
     #[error("it is a folder, not a program")]
     Folder,
-    /// The user's own program may not be run.
+    /// The user's own program is not executable.
     #[error("it may not be executed; try `chmod +x {}`", shell_path(path))]
-    NotExecutable {
-        /// Where it is.
-        path: PathBuf,
-    },
-    /// What it is made of has to be fetched, and cannot be.
+    NotExecutable { path: PathBuf },
+    /// Its crates could not be fetched.
     #[error("its crates are not here and could not be fetched ({0})")]
-    Offline(Box<Failed>),
+    Offline(Box<ProbeError>),
 }
 
-/// Why a program that should have worked did not.
+/// Why a probe program failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failed {
-    /// Nobody asked for it beforehand.
+pub enum ProbeError {
+    /// It was not prepared before the first turn.
     #[error("it was not prepared")]
     NotPrepared,
-    /// The machine lacks something.
+    /// The runtime is missing.
     #[error(transparent)]
-    Missing(#[from] Missing),
-    /// There is no folder for it.
-    #[error("there is no place for its program: {words}")]
+    Missing(#[from] MissingRuntime),
+    /// The cache has no usable folder.
+    #[error("there is no place for its program: {reason}")]
     NoPlace {
-        /// The kernel's words.
-        words: String,
+        /// The message of the kernel.
+        reason: String,
     },
     /// A file could not be written.
-    #[error("cannot write {}: {words}", path.display())]
+    #[error("cannot write {}: {reason}", path.display())]
     NotWritten {
         /// The file that was to be written.
         path: PathBuf,
-        /// The kernel's words.
-        words: String,
+        /// The message of the kernel.
+        reason: String,
     },
     /// A folder of the cache could not be written to.
-    #[error("cannot write to {}: {words}", folder.display())]
+    #[error("cannot write to {}: {reason}", folder.display())]
     CacheNotWritten {
-        /// The folder that was to hold what is compiled.
+        /// The folder for the compiled program.
         folder: PathBuf,
-        /// The kernel's words.
-        words: String,
+        /// The message of the kernel.
+        reason: String,
     },
-    /// An interpreter that was there is gone.
+    /// The interpreter has disappeared.
     #[error("its interpreter is gone")]
     InterpreterGone,
-    /// A compiler that was there is gone.
+    /// The compiler has disappeared.
     #[error("{tool} is gone")]
     ToolGone {
-        /// The compiler's name on the path.
+        /// Name of the compiler.
         tool: &'static str,
     },
     /// A program did not start.
-    #[error("{program} cannot be started: {words}")]
+    #[error("{program} cannot be started: {reason}")]
     NotStarted {
-        /// The program that was to be measured.
+        /// Name of the program.
         program: String,
-        /// The kernel's words.
-        words: String,
+        /// The message of the kernel.
+        reason: String,
     },
     /// A compiler ended with an error.
-    #[error("{tool} failed ({status}): {said}")]
+    #[error("{tool} failed ({status}): {output}")]
     NotCompiled {
-        /// The compiler's name on the path.
+        /// Name of the compiler.
         tool: &'static str,
-        /// How it ended.
         status: ExitStatus,
-        /// The beginning of what it said.
-        said: String,
+        /// The beginning of its output.
+        output: String,
     },
-    /// The program ended before it had said that it was done.
+    /// The program ended without `end`.
     #[error("the program ended too early{}", status.map_or_else(String::new, |status| format!(" ({status})")))]
     EndedEarly {
-        /// How, where that is known.
+        /// Its exit status, if known.
         status: Option<ExitStatus>,
     },
-    /// The program said that it was done when it was not.
-    #[error("the program said `end` after {got} of {asked} sleeps")]
+    /// The program printed `end` too early.
+    #[error("the program said `end` after {got} of {requested} sleeps")]
     TooFewSleeps {
-        /// How often it slept.
+        /// Number of sleeps.
         got: u64,
-        /// How often it was to.
-        asked: u64,
+        /// Requested number of sleeps.
+        requested: u64,
     },
-    /// The program said nothing.
+    /// The program printed nothing.
     #[error("the program said nothing within {patience}")]
     Silent {
-        /// How long it was waited for.
+        /// The timeout.
         patience: Span,
     },
-    /// The program did not keep to the protocol.
+    /// The program violated the protocol.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
     /// Its output could not be read.
-    #[error("{words}")]
+    #[error("{reason}")]
     NotRead {
-        /// The kernel's words.
-        words: String,
+        /// The message of the kernel.
+        reason: String,
     },
-    /// What went wrong, and what the program said last.
-    #[error("{problem}; its last words: {said}")]
+    /// Another error with the end of standard error.
+    #[error("{problem}; its last words: {output}")]
     WithLastWords {
-        /// What went wrong.
-        problem: Box<Failed>,
+        /// The error.
+        problem: Box<ProbeError>,
         /// The end of its standard error.
-        said: String,
+        output: String,
     },
 }
 
-/// What is wrong with what a program printed.
+/// Violations of the probe protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// The first line is another program's.
+    /// The first line is not that of a probe.
     #[error("its first line must be `howlate-probe {wanted} monotonic …`, and is {found}")]
     FirstLine {
-        /// The version that is known.
+        /// The known version.
         wanted: &'static str,
-        /// What the line was.
+        /// The line.
         found: String,
     },
-    /// It was written for another howlate.
-    #[error("it speaks version `{found}` of the protocol; this howlate knows {known}")]
+    /// The protocol version is unknown.
+    #[error("it speaks version `{found}` of the protocol; this howlate knows {supported}")]
     Version {
-        /// The version of the protocol that it names.
+        /// Its version.
         found: String,
-        /// The version that is known.
-        known: &'static str,
+        /// The known version.
+        supported: &'static str,
     },
-    /// Its clock is not one that can be converted.
+    /// The clock is unknown.
     #[error("its clock must be `monotonic` or `realtime`, and is `{found}`")]
     Clock {
-        /// What it said.
+        /// Its clock.
         found: String,
     },
-    /// A line is no pair of clock readings.
+    /// A line is not a pair of clock readings.
     #[error("it printed {found}; two clock readings in nanoseconds, or `end`, must come here")]
     Reading {
-        /// What the line was.
+        /// The line.
         found: String,
     },
-    /// More sleeps than asked for.
+    /// More sleeps than requested.
     #[error("it slept more often than asked")]
     TooMany,
-    /// Readings that are not of the past, or not in order.
+    /// Readings in the future or out of order.
     #[error(
         "its readings {begins} and {ends} are not in order between {before} and {now}; is its clock CLOCK_MONOTONIC?"
     )]
     OutOfOrder {
         /// The clock before the sleep, in nanoseconds.
         begins: i64,
-        /// And after it.
+        /// The clock after the sleep.
         ends: i64,
-        /// The reading before these.
+        /// The previous reading.
         before: i64,
-        /// What time it is.
+        /// The current time.
         now: i64,
     },
 }
 
-impl Failed {
-    /// Whether it is that cargo could not get the crates that a program consists of.
+impl ProbeError {
+    /// Whether cargo failed because it could not fetch crates.
     pub(crate) fn is_offline(&self, runtime: Runtime) -> bool {
         const WORDS: [&str; 5] = ["download", "resolve host", "network", "fetch", "index"];
-        let says = |said: &str| WORDS.iter().any(|word| said.contains(word));
-        runtime == Runtime::Tokio && matches!(self, Self::NotCompiled { said, .. } if says(said))
+        let says = |output: &str| WORDS.iter().any(|word| output.contains(word));
+        runtime == Runtime::Tokio && matches!(self, Self::NotCompiled { output, .. } if says(output))
     }
 }

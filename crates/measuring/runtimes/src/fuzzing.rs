@@ -1,18 +1,18 @@
-//! What `fuzz/` feeds: everything that a probe can print.
+//! Entry point for `fuzz/`: the output of a probe.
 
 use howlate_model::{MonotonicTime, Runtime, Sleeper, Span, Task, Work};
 
-use crate::blocks::Blocks;
-use crate::protocol::{Hello, Report};
+use crate::blocks::BlockCollector;
+use crate::protocol::{ProbeHeader, ProbeLine};
 
-/// Reads what a program printed, up to what it must not print.
+/// Parses the output of a probe up to the first error.
 pub fn talk(text: &str) {
     let mut lines = text.lines();
-    let Some(Ok(_)) = lines.next().map(Hello::parse) else { return };
-    let mut blocks = Blocks::new(&task(), MonotonicTime::default());
+    let Some(Ok(_)) = lines.next().map(ProbeHeader::parse) else { return };
+    let mut blocks = BlockCollector::new(&task(), MonotonicTime::default());
     let now = MonotonicTime::from_nanos(i64::MAX);
     for line in lines {
-        let Ok(Report::Slept { start, end }) = Report::parse(line) else { break };
+        let Ok(ProbeLine::Slept { start, end }) = ProbeLine::parse(line) else { break };
         let (start, end) = (MonotonicTime::from_nanos(start), MonotonicTime::from_nanos(end));
         if blocks.take(start, end, now).is_err() {
             break;

@@ -1,11 +1,11 @@
 //! Sleeps of language runtimes, measured from outside.
 //!
-//! Each runtime has one small program in `crates/measuring/runtimes/programs/`, carried in this one. It is prepared once (written
-//! down, compiled where needed) and then started for each turn, under exactly the settings of the
-//! condition, as `chrt`, `nice` and `taskset` would start it. It prints two clock readings for each
-//! sleep; these become the same lines of the recording as those of a measuring thread.
+//! Each runtime has a small probe program in `crates/measuring/runtimes/programs/`, which is embedded in howlate. It is prepared
+//! once (written to a file, compiled if necessary) and then started for each turn with exactly the settings of the
+//! condition, like with `chrt`, `nice` and `taskset`. It prints two clock readings for each sleep; these become the same
+//! lines of the recording as those of a measuring thread.
 //!
-//! What it does not do: install anything, or run more than one program at a time.
+//! This crate installs nothing and never runs more than one program at a time.
 
 mod blocks;
 mod cache;
@@ -21,7 +21,7 @@ mod run;
 mod settings;
 mod toolchain;
 
-pub use error::{Failed, Missing, ProtocolError};
+pub use error::{MissingRuntime, ProbeError, ProtocolError};
 pub use program::Probes;
-pub use run::Programs;
+pub use run::ProbeEngine;
 pub use toolchain::missing;

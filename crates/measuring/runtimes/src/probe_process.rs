@@ -1,4 +1,4 @@
-//! A probe under way: a child program, what it prints, and its end.
+//! A running probe: a child process, its output and its end.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,47 +11,47 @@ use howlate_procfs::{Root, threads};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How long a program may take to end by itself after it said that it is done.
-const PATIENCE_TO_END: Span = Span::from_secs(2);
+/// Maximum time from `end` to the exit of a program.
+const EXIT_TIMEOUT: Span = Span::from_secs(2);
 
-/// What is kept of what a program says on its standard error: the end is where the reason is.
-const KEPT_OF_ERRORS: usize = 4 * 1024;
+/// Kept bytes of standard error: the reason of a failure is at the end.
+const STDERR_TAIL_BYTES: usize = 4 * 1024;
 
-/// Reads of its standard error when it has ended: what others still hold open may go on for ever.
-const MOST_TAIL_READS: u32 = 32;
+/// Maximum number of reads after the end, because another process may keep standard error open.
+const MAX_TAIL_READS: u32 = 32;
 
-/// A line longer than this is not one of the protocol.
-const LONGEST_LINE: usize = 4 * 1024;
+/// Longer lines violate the protocol.
+const MAX_LINE_BYTES: usize = 4 * 1024;
 
-/// A child that is killed, with all that it started, when dropped.
-pub(crate) struct Sleeping {
+/// A child process. Dropping it kills its process group.
+pub(crate) struct ProbeProcess {
     pid: Pid,
-    out: Lines,
+    out: LineReader,
     /// `None` once it has ended.
     errors: Option<OwnedFd>,
-    said: Vec<u8>,
+    stderr_bytes: Vec<u8>,
     reaped: bool,
 }
 
-/// Bytes on their way to lines.
-struct Lines {
+/// Splits output into lines.
+struct LineReader {
     /// `None` once it has ended.
     from: Option<OwnedFd>,
     bytes: Vec<u8>,
 }
 
-impl Sleeping {
+impl ProbeProcess {
     /// Starts `command` under `settings`.
     pub(crate) fn start(mut command: Command, settings: SpawnSettings) -> io::Result<(Self, SpawnReport)> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (mut child, applied) = child::spawn(command, settings)?;
         let pid = Pid::from_child(&child);
         let (out, errors) = pipes(&mut child)?;
-        let out = Lines { from: Some(out), bytes: Vec::new() };
-        Ok((Self { pid, out, errors: Some(errors), said: Vec::new(), reaped: false }, applied))
+        let out = LineReader { from: Some(out), bytes: Vec::new() };
+        Ok((Self { pid, out, errors: Some(errors), stderr_bytes: Vec::new(), reaped: false }, applied))
     }
 
-    /// Its process, and first thread.
+    /// Process id, which is also the id of the first thread.
     pub(crate) fn id(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
@@ -71,14 +71,14 @@ impl Sleeping {
         })
     }
 
-    /// How many of its threads run under another policy than `policy`, as when a runtime sets one itself.
+    /// Number of threads with another policy than `policy`, for example one that the runtime has set.
     pub(crate) fn threads_apart(&self, policy: Policy) -> usize {
         let tids = threads(&Root::live(), self.id()).into_iter();
         // A thread that ended meanwhile has no policy any more.
         tids.filter_map(|tid| sched::policy(tid).ok()).filter(|other| *other != policy).count()
     }
 
-    /// The next lines, as soon as there are any, or none after `patience`.
+    /// Waits at most `patience` for the next lines.
     pub(crate) fn lines(&mut self, patience: Span) -> io::Result<Vec<String>> {
         let [out, errors] = readable([self.out.from.as_ref(), self.errors.as_ref()], patience)?;
         if errors {
@@ -87,7 +87,7 @@ impl Sleeping {
         if out { self.out.read() } else { Ok(Vec::new()) }
     }
 
-    /// Whether it will print nothing more.
+    /// Whether its output has ended.
     pub(crate) const fn has_closed(&self) -> bool {
         self.out.from.is_none()
     }
@@ -95,29 +95,29 @@ impl Sleeping {
     fn read_errors(&mut self) -> io::Result<()> {
         let mut buffer = [0; 4 * 1024];
         let count = read(&mut self.errors, &mut buffer)?;
-        self.said.extend_from_slice(&buffer[..count]);
-        let surplus = self.said.len().saturating_sub(KEPT_OF_ERRORS);
-        self.said.drain(..surplus);
+        self.stderr_bytes.extend_from_slice(&buffer[..count]);
+        let surplus = self.stderr_bytes.len().saturating_sub(STDERR_TAIL_BYTES);
+        self.stderr_bytes.drain(..surplus);
         Ok(())
     }
 
-    /// The last lines of what it said on its standard error, in one; empty when it said nothing.
+    /// The last lines of standard error, joined into one.
     pub(crate) fn stderr_tail(&mut self) -> String {
-        let mut reads = 0..MOST_TAIL_READS;
+        let mut reads = 0..MAX_TAIL_READS;
         while reads.next().is_some() && readable([self.errors.as_ref()], Span::ZERO).is_ok_and(|[more]| more)
         {
             if self.read_errors().is_err() {
                 break;
             }
         }
-        let text = String::from_utf8_lossy(&self.said);
+        let text = String::from_utf8_lossy(&self.stderr_bytes);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         lines[lines.len().saturating_sub(3)..].join(" / ")
     }
 
-    /// Waits a little for it to end by itself, then ends it and all that it started.
+    /// Waits for the exit if `graceful`, then kills the process group.
     pub(crate) fn end(mut self, graceful: bool) -> io::Result<(ExitStatus, Usage)> {
-        let until = clock::now().plus(PATIENCE_TO_END);
+        let until = clock::now().plus(EXIT_TIMEOUT);
         while graceful && !child::has_ended(self.pid)? && clock::now() < until {
             clock::sleep_for(Span::from_millis(2))?;
         }
@@ -126,18 +126,18 @@ impl Sleeping {
         child::reap(self.pid)
     }
 
-    /// One of class idle gets no CPU under load, not even to die, so it becomes a normal one.
+    /// Under load, a process with the idle policy gets no CPU even to exit, so its policy is changed first.
     fn kill(&self) {
         let tid = self.id();
         if sched::policy(tid).is_ok_and(|policy| policy == Policy::Idle) {
             drop(sched::set_policy(tid, Policy::OTHER));
         }
-        // It may be gone already, which is what is wanted.
+        // It may have ended already.
         let _ = kill_process_group(self.pid, Signal::KILL);
     }
 }
 
-impl Drop for Sleeping {
+impl Drop for ProbeProcess {
     fn drop(&mut self) {
         if !self.reaped {
             self.kill();
@@ -153,7 +153,7 @@ fn pipes(child: &mut Child) -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-impl Lines {
+impl LineReader {
     /// Reads once; returns the lines that are complete.
     fn read(&mut self) -> io::Result<Vec<String>> {
         let mut buffer = [0; 64 * 1024];
@@ -162,7 +162,7 @@ impl Lines {
         let complete = self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let rest = self.bytes.split_off(complete);
         let mut text = std::mem::replace(&mut self.bytes, rest);
-        if self.from.is_none() || self.bytes.len() > LONGEST_LINE {
+        if self.from.is_none() || self.bytes.len() > MAX_LINE_BYTES {
             text.append(&mut self.bytes);
         }
         Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
@@ -179,7 +179,7 @@ fn read(pipe: &mut Option<OwnedFd>, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Which of `pipes` can be read, as soon as one can or after `patience`.
+/// Waits at most `patience` until one of `pipes` is readable.
 fn readable<const N: usize>(pipes: [Option<&OwnedFd>; N], patience: Span) -> io::Result<[bool; N]> {
     let open: Vec<&OwnedFd> = pipes.into_iter().flatten().collect();
     let mut waiting: Vec<PollFd> =
@@ -188,6 +188,6 @@ fn readable<const N: usize>(pipes: [Option<&OwnedFd>; N], patience: Span) -> io:
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
-    let mut ready = waiting.iter().map(|one| !one.revents().is_empty());
+    let mut ready = waiting.iter().map(|fd| !fd.revents().is_empty());
     Ok(pipes.map(|pipe| pipe.is_some() && ready.next().unwrap_or(false)))
 }

@@ -1,4 +1,4 @@
-//! The programs that a run needs, prepared before anything is measured.
+//! Preparation of probe programs before the first turn.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,36 +8,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_model::{Runtime, Span};
 
 use crate::cache::Cache;
-use crate::error::{Failed, Missing};
-use crate::recipe::{Compiler, Recipe, Start};
+use crate::error::{MissingRuntime, ProbeError};
+use crate::recipe::{Compiler, Recipe, StartMethod};
 use crate::toolchain::{find, find_itself, first_line, missing};
 
-/// Programs ready to be started, and those that are not, with the reason.
+/// Prepared probe programs, and the errors of those that are not available.
 #[derive(Default)]
 pub struct Probes {
-    known: Vec<(Runtime, State)>,
-    /// Keeps the programs while they are needed.
+    probes: Vec<(Runtime, ProbeState)>,
+    /// Holds the program files.
     cache: Option<Cache>,
 }
 
-enum State {
-    Ready(Program),
-    /// The machine has no such language, or no such program.
-    Missing(Missing),
-    /// It should have worked.
-    Failed(Failed),
+enum ProbeState {
+    Ready(ProbeProgram),
+    /// The runtime or the program is not installed.
+    Missing(MissingRuntime),
+    /// The preparation failed.
+    Failed(ProbeError),
 }
 
-/// What is started for each turn; the protocol's arguments come between the two.
+/// A command line; the arguments of the protocol come before `last`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Program {
-    words: Vec<PathBuf>,
+struct ProbeProgram {
+    command_line: Vec<PathBuf>,
     last: Option<&'static str>,
 }
 
 impl Probes {
-    /// Prepares those of `runtimes` that are not known yet, until `interrupted` is set; `say` hears what
-    /// takes long.
+    /// Prepares new ones of `runtimes` until `interrupted` is set; `say` is called before long steps.
     pub fn prepare(
         &mut self,
         runtimes: impl IntoIterator<Item = Runtime>,
@@ -48,48 +47,48 @@ impl Probes {
             if interrupted.load(Ordering::Relaxed) {
                 return;
             }
-            if self.known.iter().any(|(known, _)| *known == runtime) {
+            if self.probes.iter().any(|(probes, _)| *probes == runtime) {
                 continue;
             }
             let state = match missing(runtime) {
-                Some(reason) => State::Missing(reason),
+                Some(reason) => ProbeState::Missing(reason),
                 None => self.make(runtime, &mut say),
             };
-            self.known.push((runtime, state));
+            self.probes.push((runtime, state));
         }
     }
 
-    /// The runtimes that this machine lacks, each with the reason and what would help.
-    pub fn missing(&self) -> Vec<(Runtime, Missing)> {
-        let reason = |(runtime, state): &(Runtime, State)| match state {
-            State::Missing(reason) => Some((*runtime, reason.clone())),
-            State::Ready(_) | State::Failed(_) => None,
+    /// Missing runtimes, each with reason and remedy.
+    pub fn missing(&self) -> Vec<(Runtime, MissingRuntime)> {
+        let reason = |(runtime, state): &(Runtime, ProbeState)| match state {
+            ProbeState::Missing(reason) => Some((*runtime, reason.clone())),
+            ProbeState::Ready(_) | ProbeState::Failed(_) => None,
         };
-        self.known.iter().filter_map(reason).collect()
+        self.probes.iter().filter_map(reason).collect()
     }
 
-    /// What starts `runtime`'s program for `count` sleeps of `length`.
+    /// The command for `count` sleeps of `length` in `runtime`.
     ///
     /// # Errors
     ///
-    /// Why there is no such program: a compiler's words, for example.
-    pub(crate) fn command(&self, runtime: Runtime, length: Span, count: u64) -> Result<Command, Failed> {
-        let state = self.known.iter().find(|(known, _)| *known == runtime).map(|(_, state)| state);
+    /// When the program is not available.
+    pub(crate) fn command(&self, runtime: Runtime, length: Span, count: u64) -> Result<Command, ProbeError> {
+        let state = self.probes.iter().find(|(probes, _)| *probes == runtime).map(|(_, state)| state);
         let program = match state {
-            Some(State::Ready(program)) => program,
-            Some(State::Missing(reason)) => return Err(reason.clone().into()),
-            Some(State::Failed(reason)) => return Err(reason.clone()),
-            None => return Err(Failed::NotPrepared),
+            Some(ProbeState::Ready(program)) => program,
+            Some(ProbeState::Missing(reason)) => return Err(reason.clone().into()),
+            Some(ProbeState::Failed(reason)) => return Err(reason.clone()),
+            None => return Err(ProbeError::NotPrepared),
         };
-        let mut command = Command::new(&program.words[0]);
-        command.args(&program.words[1..]).arg(length.as_nanos().to_string()).arg(count.to_string());
+        let mut command = Command::new(&program.command_line[0]);
+        command.args(&program.command_line[1..]).arg(length.as_nanos().to_string()).arg(count.to_string());
         command.args(program.last);
         Ok(command)
     }
 
-    fn make(&mut self, runtime: Runtime, say: &mut impl FnMut(&str)) -> State {
+    fn make(&mut self, runtime: Runtime, say: &mut impl FnMut(&str)) -> ProbeState {
         let Some(recipe) = Recipe::for_runtime(runtime) else {
-            return State::Ready(Program { words: vec![runtime.name().into()], last: None });
+            return ProbeState::Ready(ProbeProgram { command_line: vec![runtime.name().into()], last: None });
         };
         let cache = match self.cache.take().map_or_else(Cache::open, Ok) {
             Ok(cache) => {
@@ -98,92 +97,100 @@ impl Probes {
                 }
                 self.cache.insert(cache)
             }
-            Err(error) => return State::Failed(Failed::NoPlace { words: error.to_string() }),
+            Err(error) => return ProbeState::Failed(ProbeError::NoPlace { reason: error.to_string() }),
         };
-        let made = match &recipe.compiler {
+        let folder = match &recipe.compiler {
             None => cache.get(&recipe.sources, |folder| write_down(&recipe, folder)),
             Some(compiler) => compiled(cache, runtime, &recipe, compiler, say),
         };
-        match made {
-            Ok(folder) => {
-                program(&recipe, &folder).map_or(State::Failed(Failed::InterpreterGone), State::Ready)
+        match folder {
+            Ok(folder) => program(&recipe, &folder)
+                .map_or(ProbeState::Failed(ProbeError::InterpreterGone), ProbeState::Ready),
+            Err(reason) if reason.is_offline(runtime) => {
+                ProbeState::Missing(MissingRuntime::Offline(Box::new(reason)))
             }
-            Err(reason) if reason.is_offline(runtime) => State::Missing(Missing::Offline(Box::new(reason))),
-            Err(reason) => State::Failed(reason),
+            Err(reason) => ProbeState::Failed(reason),
         }
     }
 }
 
-/// `None` when an interpreter that was there is gone.
-fn program(recipe: &Recipe, folder: &Path) -> Option<Program> {
-    let words = match recipe.start {
-        Start::Program(name) => vec![folder.join(name)],
-        Start::Script(interpreter, name) => vec![find_itself(interpreter)?, folder.join(name)],
-        Start::Class(tool, name) => vec![find(tool)?, "-cp".into(), folder.into(), name.into()],
+/// `None` if the interpreter has disappeared.
+fn program(recipe: &Recipe, folder: &Path) -> Option<ProbeProgram> {
+    let command_line = match recipe.start {
+        StartMethod::Program(name) => vec![folder.join(name)],
+        StartMethod::Script(interpreter, name) => vec![find_itself(interpreter)?, folder.join(name)],
+        StartMethod::Class(tool, name) => vec![find(tool)?, "-cp".into(), folder.into(), name.into()],
     };
-    Some(Program { words, last: recipe.last })
+    Some(ProbeProgram { command_line, last: recipe.last })
 }
 
-fn write_down(recipe: &Recipe, folder: &Path) -> Result<(), Failed> {
+fn write_down(recipe: &Recipe, folder: &Path) -> Result<(), ProbeError> {
     for (name, content) in recipe.sources {
         let problem =
-            |error: std::io::Error| Failed::NotWritten { path: name.into(), words: error.to_string() };
+            |error: std::io::Error| ProbeError::NotWritten { path: name.into(), reason: error.to_string() };
         fs::write(folder.join(name), content).map_err(problem)?;
     }
     Ok(())
 }
 
-/// The folder with the compiled program; other versions of the compiler have their own.
+/// The folder with the compiled program, one for each version of the compiler.
 fn compiled(
     cache: &Cache,
     runtime: Runtime,
     recipe: &Recipe,
     compiler: &Compiler,
     say: &mut impl FnMut(&str),
-) -> Result<PathBuf, Failed> {
-    let found = find(compiler.tool).ok_or(Failed::ToolGone { tool: compiler.tool.names[0] })?;
-    let version = first_line(&found, &[compiler.version]);
+) -> Result<PathBuf, ProbeError> {
+    let compiler_path = find(compiler.tool).ok_or(ProbeError::ToolGone { tool: compiler.tool.names[0] })?;
+    let version = first_line(&compiler_path, &[compiler.version]);
     let ingredients = (recipe.sources, compiler.arguments, &version);
     cache.get(&ingredients, |folder| {
         say(&format!("compiling the program for {runtime}, once ({version})"));
         write_down(recipe, folder)?;
-        compile(&found, compiler, &version, folder)
+        compile(&compiler_path, compiler, &version, folder)
     })
 }
 
-fn compile(found: &Path, compiler: &Compiler, version: &str, folder: &Path) -> Result<(), Failed> {
-    let mut command = Command::new(found);
+fn compile(
+    compiler_path: &Path,
+    compiler: &Compiler,
+    version: &str,
+    folder: &Path,
+) -> Result<(), ProbeError> {
+    let mut command = Command::new(compiler_path);
     command
         .args(compiler.arguments)
         .current_dir(folder)
         .stdin(Stdio::null())
         .env("HOWLATE_COMPILER", version);
     let tool = compiler.tool.names[0];
-    let problem =
-        |error: std::io::Error| Failed::NotStarted { program: tool.to_owned(), words: error.to_string() };
+    let problem = |error: std::io::Error| ProbeError::NotStarted {
+        program: tool.to_owned(),
+        reason: error.to_string(),
+    };
     let output = command.output().map_err(problem)?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(Failed::NotCompiled { tool, status: output.status, said: first_lines(&said) })
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(ProbeError::NotCompiled { tool, status: output.status, output: first_lines(&stderr) })
 }
 
-/// The beginning of what a compiler says, which is where its first error is, in one line.
-fn first_lines(said: &str) -> String {
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
+/// The first lines of a compiler message, with its first error, joined into one.
+fn first_lines(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
     lines.join(" / ").trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::Tool;
+    use crate::recipe::RequiredTool;
 
     #[test]
     fn a_compiler_that_fails_says_why() {
         let folder = tempfile::tempdir().unwrap();
-        let tool = Tool { names: &["sh"], package: "dash" };
+        let tool = RequiredTool { names: &["sh"], package: "dash" };
         let arguments: &[&str] = &["-c", "echo c.c:1: error: no >&2; exit 3"];
         let compiler = Compiler { tool, version: "--version", arguments };
         let error = compile(Path::new("/bin/sh"), &compiler, "", folder.path()).unwrap_err();
@@ -196,9 +203,9 @@ mod tests {
         let mut probes = Probes::default();
         probes.prepare([own], &AtomicBool::new(false), |_| ());
         let command = probes.command(own, Span::from_millis(1), 7).unwrap();
-        let words: Vec<_> = command.get_args().collect();
+        let arguments: Vec<_> = command.get_args().collect();
         assert_eq!(
-            (command.get_program(), words),
+            (command.get_program(), arguments),
             ("/bin/echo".as_ref(), vec!["1000000".as_ref(), "7".as_ref()])
         );
         assert!(probes.command(Runtime::C, Span::ZERO, 1).unwrap_err().to_string().contains("not prepared"));

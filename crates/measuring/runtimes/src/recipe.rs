@@ -1,57 +1,56 @@
-//! How the program of each runtime is made and started.
+//! How the probe program of each runtime is built and started.
 
 use howlate_model::Runtime;
 
-/// A program that something needs, under the names it may have, and the Debian package that brings it.
+/// A required program with its possible names and its Debian package.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tool {
+pub(crate) struct RequiredTool {
     /// The first one found is used.
     pub(crate) names: &'static [&'static str],
     pub(crate) package: &'static str,
 }
 
-/// How a source becomes a program.
+/// How a source file is compiled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compiler {
-    pub(crate) tool: Tool,
-    /// What it takes to tell its version.
+    pub(crate) tool: RequiredTool,
+    /// Argument that prints the version.
     pub(crate) version: &'static str,
-    /// What it takes to compile, in the folder of the source.
+    /// Arguments to compile, in the folder of the source files.
     pub(crate) arguments: &'static [&'static str],
 }
 
-/// What runs a source as it is.
+/// How a source file is interpreted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interpreter {
-    pub(crate) tool: Tool,
-    /// What it takes to print where it really is; a version manager's wrapper is not what is to be measured.
+    pub(crate) tool: RequiredTool,
+    /// Arguments that print its real path, because wrappers of version managers must not be measured.
     pub(crate) place: Option<&'static [&'static str]>,
 }
 
 /// How a program is started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Start {
-    /// It is started as it is, without a compiler.
+pub(crate) enum StartMethod {
+    /// An executable.
     Program(&'static str),
-    /// By an interpreter that takes the file.
+    /// A script for an interpreter.
     Script(Interpreter, &'static str),
-    /// By a Java virtual machine that takes the class.
-    Class(Tool, &'static str),
+    /// A class for a Java virtual machine.
+    Class(RequiredTool, &'static str),
 }
 
-/// A file's name and content.
-pub(crate) type Source = (&'static str, &'static str);
+/// Name and content of a file.
+pub(crate) type SourceFile = (&'static str, &'static str);
 
-/// How one runtime's program is made and started.
+/// How the program of a runtime is built and started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recipe {
-    /// The files' names and contents.
-    pub(crate) sources: &'static [Source],
-    /// `None` where the source is run as it is.
+    pub(crate) sources: &'static [SourceFile],
+    /// `None` for scripts.
     pub(crate) compiler: Option<Compiler>,
-    /// What is started in the folder with all these.
-    pub(crate) start: Start,
-    /// What the program takes after the protocol's arguments.
+    /// How it is started, in the folder with these files.
+    pub(crate) start: StartMethod,
+    /// An argument after those of the protocol.
     pub(crate) last: Option<&'static str>,
 }
 
@@ -62,56 +61,57 @@ macro_rules! source {
 }
 
 const PYTHON: Interpreter = Interpreter {
-    tool: Tool { names: &["python3"], package: "python3" },
+    tool: RequiredTool { names: &["python3"], package: "python3" },
     place: Some(&["-c", "import sys; print(sys.executable)"]),
 };
 const NODE: Interpreter = Interpreter {
-    tool: Tool { names: &["node", "nodejs"], package: "nodejs" },
+    tool: RequiredTool { names: &["node", "nodejs"], package: "nodejs" },
     place: Some(&["-p", "process.execPath"]),
 };
-const BASH: Interpreter = Interpreter { tool: Tool { names: &["bash"], package: "bash" }, place: None };
-const JAVA: Tool = Tool { names: &["java"], package: "default-jdk-headless" };
+const BASH: Interpreter =
+    Interpreter { tool: RequiredTool { names: &["bash"], package: "bash" }, place: None };
+const JAVA: RequiredTool = RequiredTool { names: &["java"], package: "default-jdk-headless" };
 
 const C: Compiler = Compiler {
-    tool: Tool { names: &["cc", "gcc", "clang"], package: "gcc" },
+    tool: RequiredTool { names: &["cc", "gcc", "clang"], package: "gcc" },
     version: "--version",
     arguments: &["-O2", "-o", "probe", "c.c"],
 };
 const CPP: Compiler = Compiler {
-    tool: Tool { names: &["c++", "g++", "clang++"], package: "g++" },
+    tool: RequiredTool { names: &["c++", "g++", "clang++"], package: "g++" },
     version: "--version",
     arguments: &["-O2", "-std=c++17", "-o", "probe", "cpp.cpp"],
 };
 const RUST: Compiler = Compiler {
-    tool: Tool { names: &["rustc"], package: "rustc" },
+    tool: RequiredTool { names: &["rustc"], package: "rustc" },
     version: "--version",
     arguments: &["-O", "--edition", "2021", "-o", "probe", "rust.rs"],
 };
 const GO: Compiler = Compiler {
-    tool: Tool { names: &["go"], package: "golang-go" },
+    tool: RequiredTool { names: &["go"], package: "golang-go" },
     version: "version",
     arguments: &["build", "-o", "probe", "go.go"],
 };
 const JAVAC: Compiler = Compiler {
-    tool: Tool { names: &["javac"], package: "default-jdk-headless" },
+    tool: RequiredTool { names: &["javac"], package: "default-jdk-headless" },
     version: "-version",
     arguments: &["Java.java"],
 };
 
 const CARGO: Compiler = Compiler {
-    tool: Tool { names: &["cargo"], package: "cargo" },
+    tool: RequiredTool { names: &["cargo"], package: "cargo" },
     version: "--version",
     arguments: &["build", "--quiet", "--release", "--locked", "--target-dir", "target"],
 };
-/// Beside a compiler, it takes crates from crates.io.
-const TOKIO_SOURCES: &[Source] = &[
+/// Needs crates from crates.io.
+const TOKIO_SOURCES: &[SourceFile] = &[
     ("tokio.rs", include_str!("../programs/tokio/tokio.rs")),
     ("Cargo.toml", include_str!("../programs/tokio/manifest.toml")),
     ("Cargo.lock", include_str!("../programs/tokio/Cargo.lock")),
 ];
 
 impl Recipe {
-    /// How `runtime`'s program is made; `None` for a program of the user's own, which is there already.
+    /// The recipe of `runtime`; `None` for a user's own program.
     pub(crate) fn for_runtime(runtime: Runtime) -> Option<Self> {
         Some(match runtime {
             Runtime::Python => Self::interpreted(source!("python.py"), PYTHON),
@@ -121,31 +121,33 @@ impl Recipe {
             Runtime::Cpp => Self::compiled(source!("cpp.cpp"), CPP),
             Runtime::Rust => Self::compiled(source!("rust.rs"), RUST),
             Runtime::Go => Self::compiled(source!("go.go"), GO),
-            Runtime::Java => {
-                Self { start: Start::Class(JAVA, "Java"), ..Self::compiled(source!("Java.java"), JAVAC) }
-            }
+            Runtime::Java => Self {
+                start: StartMethod::Class(JAVA, "Java"),
+                ..Self::compiled(source!("Java.java"), JAVAC)
+            },
             Runtime::JavaPark => Self { last: Some("park"), ..Self::for_runtime(Runtime::Java)? },
-            Runtime::Tokio => {
-                Self { start: Start::Program("target/release/probe"), ..Self::compiled(TOKIO_SOURCES, CARGO) }
-            }
+            Runtime::Tokio => Self {
+                start: StartMethod::Program("target/release/probe"),
+                ..Self::compiled(TOKIO_SOURCES, CARGO)
+            },
             Runtime::Own(_) => return None,
         })
     }
 
-    const fn interpreted(sources: &'static [Source], interpreter: Interpreter) -> Self {
-        Self { sources, compiler: None, start: Start::Script(interpreter, sources[0].0), last: None }
+    const fn interpreted(sources: &'static [SourceFile], interpreter: Interpreter) -> Self {
+        Self { sources, compiler: None, start: StartMethod::Script(interpreter, sources[0].0), last: None }
     }
 
-    const fn compiled(sources: &'static [Source], compiler: Compiler) -> Self {
-        Self { sources, compiler: Some(compiler), start: Start::Program("probe"), last: None }
+    const fn compiled(sources: &'static [SourceFile], compiler: Compiler) -> Self {
+        Self { sources, compiler: Some(compiler), start: StartMethod::Program("probe"), last: None }
     }
 
-    /// Everything it needs.
-    pub(crate) fn tools(&self) -> impl Iterator<Item = Tool> {
+    /// All required tools.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = RequiredTool> {
         let interpreter = match self.start {
-            Start::Program(_) => None,
-            Start::Script(interpreter, _) => Some(interpreter.tool),
-            Start::Class(tool, _) => Some(tool),
+            StartMethod::Program(_) => None,
+            StartMethod::Script(interpreter, _) => Some(interpreter.tool),
+            StartMethod::Class(tool, _) => Some(tool),
         };
         self.compiler.map(|compiler| compiler.tool).into_iter().chain(interpreter)
     }

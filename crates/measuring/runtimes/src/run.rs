@@ -1,4 +1,4 @@
-//! One turn of a program: start, read, judge, end.
+//! A turn of a probe: start, read, check, end.
 
 use std::cell::RefCell;
 use std::io;
@@ -10,34 +10,34 @@ use howlate_model::{
     ThreadSettings, Turn, TurnControl, TurnEnd, TurnFinished, TurnStarted, Usage, Wakeup,
 };
 
-use crate::blocks::Blocks;
-use crate::clock_conversion::Conversion;
-use crate::error::{Failed, ProtocolError};
-use crate::probe_process::Sleeping;
-use crate::protocol::{Hello, Report};
+use crate::blocks::BlockCollector;
+use crate::clock_conversion::ClockConversion;
+use crate::error::{ProbeError, ProtocolError};
+use crate::probe_process::ProbeProcess;
+use crate::protocol::{ProbeHeader, ProbeLine};
 use crate::{Probes, settings};
 
-/// How long a program may take until it says its first line: a virtual machine at nice 19 or of class idle under full load, in which it may have a fiftieth of a CPU.
-const PATIENCE_TO_START: Span = Span::from_secs(60);
+/// Maximum time until the first line. A Java virtual machine at nice 19 or with the idle policy may get only 2 % of a CPU under full load.
+const START_TIMEOUT: Span = Span::from_secs(60);
 
-/// How often it is looked whether the turn should end.
-const TICK: Span = Span::from_millis(100);
+/// Interval between checks for the end of the turn.
+const POLL_INTERVAL: Span = Span::from_millis(100);
 
-/// How often its threads' settings are read back, which takes a few files for each.
-const LOOK_EVERY: Span = Span::from_secs(1);
+/// Interval between checks of the settings of its threads, which read a few files for each thread.
+const SETTINGS_CHECK_INTERVAL: Span = Span::from_secs(1);
 
-/// The engine of turns in which a program of its own sleeps.
-pub struct Programs<'a> {
+/// The engine for turns with a probe program.
+pub struct ProbeEngine<'a> {
     /// The programs, prepared before the first turn.
     pub probes: &'a RefCell<Probes>,
 }
 
-impl Engine for Programs<'_> {
+impl Engine for ProbeEngine<'_> {
     fn takes(&self, turn: &Turn) -> bool {
         program_of(turn).is_some()
     }
 
-    /// A program that cannot be started, crashes, prints garbage or hangs is no error here: it is
+    /// A program that cannot be started, crashes, violates the protocol or hangs is not an error here; it is
     /// reported in [`TurnFinished`].
     fn run(
         &mut self,
@@ -56,11 +56,11 @@ impl Engine for Programs<'_> {
             cut_after: turn.cut_after,
             wakeups: sink.wants_wakeups().then(Vec::new),
             sink,
-            blocks: Blocks::new(task, began),
+            blocks: BlockCollector::new(task, began),
             conversion: None,
             began: Vec::new(),
-            look_at: began,
-            until: began.plus(PATIENCE_TO_START),
+            next_settings_check: began,
+            until: began.plus(START_TIMEOUT),
             how: EndReason::Done,
         };
         let (usage, error) = match turn.start(&self.probes.borrow(), runtime) {
@@ -77,61 +77,65 @@ fn program_of(turn: &Turn) -> Option<(&Task, Runtime)> {
     turn.tasks.iter().find_map(|task| Some((task, task.work.runtime()?)))
 }
 
-/// A turn under way.
+/// A running turn.
 struct ProgramTurn<'a> {
     task: &'a Task,
     bounds: &'a TurnControl,
     cut_after: Option<Span>,
     sink: &'a mut dyn Sink,
-    blocks: Blocks,
-    /// Wake-ups that were not handed on one by one yet; `None`: nobody wants them so.
+    blocks: BlockCollector,
+    /// Wake-ups that have not been passed to the sink yet; `None`: the sink does not want them one by one.
     wakeups: Option<Vec<Wakeup>>,
-    /// Known once the program has said its first line.
-    conversion: Option<Conversion>,
-    /// What each of its threads had when it started, until that is told to be otherwise.
+    /// Set after the first line.
+    conversion: Option<ClockConversion>,
+    /// Settings of each thread at the start, until a change has been reported.
     began: Vec<(u32, ThreadSettings)>,
-    /// When that is looked at again.
-    look_at: MonotonicTime,
-    /// When it is cut, or given up where it has said nothing.
+    /// Time of the next check of the settings.
+    next_settings_check: MonotonicTime,
+    /// Time at which the turn is cut, or given up without a first line.
     until: MonotonicTime,
     how: EndReason,
 }
 
-/// Why reading stopped.
-enum Stopped {
-    /// The program said that it is done.
+/// Why reading ended.
+enum ProbeStop {
+    /// The program printed `end`.
     AtItsEnd,
-    /// Its output ended before that.
+    /// Its output ended without `end`.
     Early,
-    /// The turn is over, whatever the program does.
+    /// The turn was cut.
     Cut,
-    /// Something is wrong with what it printed, or did not.
-    Wrong(Failed),
+    /// The program failed.
+    Wrong(ProbeError),
 }
 
 impl ProgramTurn<'_> {
-    fn start(&self, probes: &Probes, runtime: Runtime) -> Result<(Sleeping, SpawnReport), Failed> {
+    fn start(&self, probes: &Probes, runtime: Runtime) -> Result<(ProbeProcess, SpawnReport), ProbeError> {
         let count = self.task.samples.unwrap_or(u64::MAX).saturating_add(self.task.warm_up);
         let command = probes.command(runtime, self.task.work.length(), count)?;
         let name = command.get_program().display().to_string();
-        Sleeping::start(command, settings::from_task(self.task))
-            .map_err(|error| Failed::NotStarted { program: name, words: error.to_string() })
+        ProbeProcess::start(command, settings::from_task(self.task))
+            .map_err(|error| ProbeError::NotStarted { program: name, reason: error.to_string() })
     }
 
-    /// Reads until the program ends or must; returns what it used and what went wrong.
-    fn watch(&mut self, mut program: Sleeping, applied: &SpawnReport) -> (Option<Usage>, Option<Failed>) {
+    /// Reads until the end of the program or of the turn; returns its usage and its error.
+    fn watch(
+        &mut self,
+        mut program: ProbeProcess,
+        applied: &SpawnReport,
+    ) -> (Option<Usage>, Option<ProbeError>) {
         self.sink.program_started(self.task.condition, program.id(), applied.slack_in_force);
-        let unread = |error: io::Error| Stopped::Wrong(Failed::NotRead { words: error.to_string() });
+        let unread = |error: io::Error| ProbeStop::Wrong(ProbeError::NotRead { reason: error.to_string() });
         let stopped = self.read(&mut program, applied).unwrap_or_else(unread);
-        self.hand_on();
+        self.pass_wakeups();
         // One that has ended by itself still has its own, until it is reaped.
         self.check_settings();
         let now = clock::now();
         if let Some(block) = self.blocks.close(now) {
             self.sink.line(Line::Block(Box::new(block)));
         }
-        let graceful = matches!(stopped, Stopped::AtItsEnd | Stopped::Early);
-        let stderr_tail = if matches!(stopped, Stopped::AtItsEnd | Stopped::Cut) {
+        let graceful = matches!(stopped, ProbeStop::AtItsEnd | ProbeStop::Early);
+        let stderr_tail = if matches!(stopped, ProbeStop::AtItsEnd | ProbeStop::Cut) {
             String::new()
         } else {
             program.stderr_tail()
@@ -141,32 +145,32 @@ impl ProgramTurn<'_> {
             Err(_) => (None, None),
         };
         let problem = match stopped {
-            Stopped::AtItsEnd => self.short_of_samples(),
-            Stopped::Cut => None,
-            Stopped::Early => Some(Failed::EndedEarly { status }),
-            Stopped::Wrong(reason) => Some(reason),
+            ProbeStop::AtItsEnd => self.short_of_samples(),
+            ProbeStop::Cut => None,
+            ProbeStop::Early => Some(ProbeError::EndedEarly { status }),
+            ProbeStop::Wrong(reason) => Some(reason),
         };
         (usage, problem.map(|problem| with_stderr_tail(problem, stderr_tail)))
     }
 
-    /// A program is the one task of its turn.
-    fn hand_on(&mut self) {
+    /// Passes wake-ups to the sink. The program is the only task of its turn.
+    fn pass_wakeups(&mut self) {
         if let Some(wakeups) = &mut self.wakeups {
             self.sink.wakeups(0, wakeups);
             wakeups.clear();
         }
     }
 
-    fn short_of_samples(&self) -> Option<Failed> {
-        let asked = self.task.samples.unwrap_or(0);
+    fn short_of_samples(&self) -> Option<ProbeError> {
+        let requested = self.task.samples.unwrap_or(0);
         let got = self.blocks.count();
-        (got < asked).then_some(Failed::TooFewSleeps { got, asked })
+        (got < requested).then_some(ProbeError::TooFewSleeps { got, requested })
     }
 
-    /// Reads until there is a reason to stop.
-    fn read(&mut self, program: &mut Sleeping, applied: &SpawnReport) -> io::Result<Stopped> {
+    /// Reads until there is a reason to end.
+    fn read(&mut self, program: &mut ProbeProcess, applied: &SpawnReport) -> io::Result<ProbeStop> {
         loop {
-            let lines = program.lines(TICK.min(self.until.since(clock::now())))?;
+            let lines = program.lines(POLL_INTERVAL.min(self.until.since(clock::now())))?;
             let now = clock::now();
             for line in lines {
                 if let Some(stopped) = self.interpret(program, applied, &line, now)? {
@@ -176,11 +180,11 @@ impl ProgramTurn<'_> {
             if let Some(block) = self.blocks.close_if_due(now) {
                 self.sink.line(Line::Block(Box::new(block)));
             }
-            if now >= self.look_at {
+            if now >= self.next_settings_check {
                 self.check_settings();
-                self.look_at = now.plus(LOOK_EVERY);
+                self.next_settings_check = now.plus(SETTINGS_CHECK_INTERVAL);
             }
-            self.hand_on();
+            self.pass_wakeups();
             self.sink.progress(&[]);
             if let Some(stopped) = self.is_over(program, now) {
                 return Ok(stopped);
@@ -190,22 +194,22 @@ impl ProgramTurn<'_> {
 
     fn interpret(
         &mut self,
-        program: &Sleeping,
+        program: &ProbeProcess,
         applied: &SpawnReport,
         line: &str,
         now: MonotonicTime,
-    ) -> io::Result<Option<Stopped>> {
+    ) -> io::Result<Option<ProbeStop>> {
         let interpreted = match self.conversion {
             Some(conversion) => self.take(conversion, line, now),
-            None => match Hello::parse(line) {
+            None => match ProbeHeader::parse(line) {
                 Ok(hello) => return self.started(program, applied, &hello, now).map(|()| None),
                 Err(reason) => Err(reason),
             },
         };
-        Ok(interpreted.unwrap_or_else(|reason| Some(Stopped::Wrong(reason.into()))))
+        Ok(interpreted.unwrap_or_else(|reason| Some(ProbeStop::Wrong(reason.into()))))
     }
 
-    /// Tells once if somebody gave it other settings, which it cannot tell itself.
+    /// Reports a change of settings by another process once.
     fn check_settings(&mut self) {
         let changes = settings::changed_since(&self.began);
         if changes.is_empty() {
@@ -215,15 +219,15 @@ impl ProgramTurn<'_> {
         changes.into_iter().for_each(|caveat| self.sink.line(Line::Caveat(caveat)));
     }
 
-    /// The program runs, and its settings are those that it will measure with.
+    /// Reports the start of the program, with its settings.
     fn started(
         &mut self,
-        program: &Sleeping,
+        program: &ProbeProcess,
         applied: &SpawnReport,
-        hello: &Hello,
+        hello: &ProbeHeader,
         now: MonotonicTime,
     ) -> io::Result<()> {
-        self.conversion = Some(Conversion::for_clock(hello.clock));
+        self.conversion = Some(ClockConversion::for_clock(hello.clock));
         self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
         let in_force = program.in_force(applied.slack_in_force, self.bounds.process.dma_latency_us)?;
         let apart = program.threads_apart(in_force.policy);
@@ -244,42 +248,42 @@ impl ProgramTurn<'_> {
 
     fn take(
         &mut self,
-        conversion: Conversion,
+        conversion: ClockConversion,
         line: &str,
         now: MonotonicTime,
-    ) -> Result<Option<Stopped>, ProtocolError> {
-        let (start, end) = match Report::parse(line)? {
-            Report::End => return Ok(Some(Stopped::AtItsEnd)),
-            Report::Slept { start, end } => (conversion.to_monotonic(start), conversion.to_monotonic(end)),
+    ) -> Result<Option<ProbeStop>, ProtocolError> {
+        let (start, end) = match ProbeLine::parse(line)? {
+            ProbeLine::End => return Ok(Some(ProbeStop::AtItsEnd)),
+            ProbeLine::Slept { start, end } => (conversion.to_monotonic(start), conversion.to_monotonic(end)),
         };
         if self.blocks.count() == self.task.samples.unwrap_or(u64::MAX) {
             return Err(ProtocolError::TooMany);
         }
         let Some(wakeup) = self.blocks.take(start, end, now)? else { return Ok(None) };
-        self.wakeups.iter_mut().for_each(|kept| kept.push(wakeup));
+        self.wakeups.iter_mut().for_each(|pending| pending.push(wakeup));
         let late = wakeup.latency();
         if self.bounds.stop_above.is_none_or(|most| late <= Latency::from_span(most)) {
             return Ok(None);
         }
         self.how = EndReason::StoppedAbove;
-        Ok(Some(Stopped::Cut))
+        Ok(Some(ProbeStop::Cut))
     }
 
-    fn is_over(&mut self, program: &Sleeping, now: MonotonicTime) -> Option<Stopped> {
+    fn is_over(&mut self, program: &ProbeProcess, now: MonotonicTime) -> Option<ProbeStop> {
         if program.has_closed() {
-            return Some(Stopped::Early);
+            return Some(ProbeStop::Early);
         }
         if self.bounds.is_interrupted() {
             self.how = EndReason::Interrupted;
-            return Some(Stopped::Cut);
+            return Some(ProbeStop::Cut);
         }
         (now >= self.until).then_some(match self.conversion {
-            Some(_) => Stopped::Cut,
-            None => Stopped::Wrong(Failed::Silent { patience: PATIENCE_TO_START }),
+            Some(_) => ProbeStop::Cut,
+            None => ProbeStop::Wrong(ProbeError::Silent { patience: START_TIMEOUT }),
         })
     }
 
-    fn finish(&mut self, usage: Option<Usage>, error: Option<Failed>) {
+    fn finish(&mut self, usage: Option<Usage>, error: Option<ProbeError>) {
         let short = self.task.samples.is_some_and(|samples| self.blocks.count() < samples);
         self.sink.line(Line::Finished(TurnFinished {
             condition: self.task.condition,
@@ -295,6 +299,6 @@ impl ProgramTurn<'_> {
 
 const NEVER: MonotonicTime = MonotonicTime::from_nanos(i64::MAX);
 
-fn with_stderr_tail(problem: Failed, said: String) -> Failed {
-    if said.is_empty() { problem } else { Failed::WithLastWords { problem: Box::new(problem), said } }
+fn with_stderr_tail(problem: ProbeError, output: String) -> ProbeError {
+    if output.is_empty() { problem } else { ProbeError::WithLastWords { problem: Box::new(problem), output } }
 }

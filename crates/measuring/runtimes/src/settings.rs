@@ -1,4 +1,4 @@
-//! The settings that a task asks for, and what became of them.
+//! Requested and effective settings of a probe.
 
 use std::io;
 
@@ -10,13 +10,13 @@ use howlate_model::{
 };
 use howlate_procfs::{CgroupMembership, ProcessStat, Root, threads};
 
-/// What a program is to be started with.
+/// The settings to start a program with.
 pub(crate) fn from_task(task: &Task) -> SpawnSettings {
     let bound = task.cpu.filter(|_| !is_deadline(task.policy));
     SpawnSettings { policy: task.policy, slack: task.slack, cpus: bound.map(|cpu| CpuSet::from_iter([cpu])) }
 }
 
-/// Everything in which `in_force` and the `apart` threads of the program are not what was asked for.
+/// Caveats about all differences between the requested settings, those `in_force` and the `apart` threads.
 pub(crate) fn caveats(
     task: &Task,
     applied: &SpawnReport,
@@ -29,13 +29,12 @@ pub(crate) fn caveats(
     caveats
 }
 
-/// What each of the threads of process `pid` has now of what somebody else may change.
+/// Current settings of all threads of process `pid` that another process may change.
 pub(crate) fn of_threads(pid: u32) -> Vec<(u32, ThreadSettings)> {
     threads(&Root::live(), pid).into_iter().map(|tid| (tid, of_thread(tid))).collect()
 }
 
-/// What one that was measured lost meanwhile: the first thread that has another setting than it `began` with. Threads that have
-/// ended have none.
+/// Caveats about the first thread with other settings than it `began` with. Ended threads are skipped.
 pub(crate) fn changed_since(began: &[(u32, ThreadSettings)]) -> Vec<Caveat> {
     let changes = began.iter().map(|(tid, began)| began.changes_until(&of_thread(*tid)));
     changes.into_iter().find(|changes| !changes.is_empty()).unwrap_or_default()
@@ -54,8 +53,8 @@ fn of_thread(tid: u32) -> ThreadSettings {
     }
 }
 
-/// The control groups of a thread that is there. One that ends is moved to the top groups of cgroup v1 by the kernel: who reads
-/// that it is not ending after its groups knows that they were its own. Source: `cgroup_exit` in kernel/exit.c.
+/// Control groups of a live thread. The kernel moves an ending thread to the root groups of cgroup v1, so the groups count
+/// only if the thread is still not ending afterwards. Source: `cgroup_exit` in kernel/exit.c.
 fn group(root: &Root, tid: u32) -> Option<String> {
     let group = CgroupMembership::read(root, tid).reading.text().map(str::to_owned);
     group.filter(|_| ProcessStat::read(root, tid).is_some_and(|stat| !stat.is_ending()))
@@ -66,12 +65,12 @@ const fn is_deadline(policy: Policy) -> bool {
 }
 
 fn refused(task: &Task, applied: &SpawnReport) -> RefusedSettings {
-    let said = |result: &io::Result<()>| result.as_ref().err().map(SettingRefusal::of_thread);
+    let refusal = |result: &io::Result<()>| result.as_ref().err().map(SettingRefusal::of_thread);
     let deadline = task.cpu.filter(|_| is_deadline(task.policy));
     let affinity = deadline.map(|_| SettingRefusal::DeadlineAffinity.into());
     RefusedSettings {
-        policy: said(&applied.policy),
-        affinity: affinity.or_else(|| said(&applied.cpus)),
+        policy: refusal(&applied.policy),
+        affinity: affinity.or_else(|| refusal(&applied.cpus)),
         slack: applied.slack.is_err(),
         slice: task.slice.map(|_| SettingRefusal::SliceOfProgram.into()),
     }

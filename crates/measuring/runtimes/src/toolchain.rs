@@ -1,4 +1,4 @@
-//! Interpreters and compilers: where they are, and what to do where they are not.
+//! Finds interpreters and compilers, and names the package of missing ones.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 use howlate_model::Runtime;
 use rustix::fs::{Access, access};
 
-use crate::error::Missing;
-use crate::recipe::{Interpreter, Recipe, Tool};
+use crate::error::MissingRuntime;
+use crate::recipe::{Interpreter, Recipe, RequiredTool};
 
-/// Why `runtime` cannot be measured on this machine, and what would help; `None` if it can.
-pub fn missing(runtime: Runtime) -> Option<Missing> {
+/// Why `runtime` cannot be measured on this machine; `None` if it can.
+pub fn missing(runtime: Runtime) -> Option<MissingRuntime> {
     match (runtime, Recipe::for_runtime(runtime)) {
         (Runtime::Own(program), _) => not_a_program(Path::new(program.path())),
         (_, Some(recipe)) => recipe.tools().find(|tool| find(*tool).is_none()).map(not_installed),
@@ -20,22 +20,22 @@ pub fn missing(runtime: Runtime) -> Option<Missing> {
     }
 }
 
-const fn not_installed(tool: Tool) -> Missing {
-    Missing::NotInstalled { names: tool.names, package: tool.package }
+const fn not_installed(tool: RequiredTool) -> MissingRuntime {
+    MissingRuntime::NotInstalled { names: tool.names, package: tool.package }
 }
 
-fn not_a_program(path: &Path) -> Option<Missing> {
+fn not_a_program(path: &Path) -> Option<MissingRuntime> {
     if !path.exists() {
-        return Some(Missing::NoSuchProgram);
+        return Some(MissingRuntime::NoSuchProgram);
     }
     if path.is_dir() {
-        return Some(Missing::Folder);
+        return Some(MissingRuntime::Folder);
     }
-    access(path, Access::EXEC_OK).err().map(|_| Missing::NotExecutable { path: path.to_owned() })
+    access(path, Access::EXEC_OK).err().map(|_| MissingRuntime::NotExecutable { path: path.to_owned() })
 }
 
-/// Where `tool` is on the path.
-pub(crate) fn find(tool: Tool) -> Option<PathBuf> {
+/// Path of `tool`.
+pub(crate) fn find(tool: RequiredTool) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> =
         path.as_bytes().split(|byte| *byte == b':').map(|folder| OsStr::from_bytes(folder).into()).collect();
@@ -43,17 +43,17 @@ pub(crate) fn find(tool: Tool) -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file() && access(place, Access::EXEC_OK).is_ok())
 }
 
-/// Where `interpreter` is, behind the wrapper of a version manager, where there is one.
+/// Real path of `interpreter`, behind the wrapper of a version manager.
 pub(crate) fn find_itself(interpreter: Interpreter) -> Option<PathBuf> {
     let found = find(interpreter.tool)?;
-    let says = |arguments| PathBuf::from(first_line(&found, arguments));
-    Some(interpreter.place.map(says).filter(|place| place.is_file()).unwrap_or(found))
+    let real_path = |arguments| PathBuf::from(first_line(&found, arguments));
+    Some(interpreter.place.map(real_path).filter(|place| place.is_file()).unwrap_or(found))
 }
 
-/// The first line that a program prints; empty when it prints nothing.
+/// The first line of the output of a program; may be empty.
 pub(crate) fn first_line(program: &Path, arguments: &[&str]) -> String {
-    let said = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let text = said.map(|said| [said.stdout, said.stderr].concat()).unwrap_or_default();
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let text = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
     String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
 }
 
@@ -68,8 +68,10 @@ mod tests {
 
     #[test]
     fn a_tool_is_found_where_the_path_says_or_named_with_its_package() {
-        assert!(find(Tool { names: &["no-such-shell", "sh"], package: "dash" }).unwrap().ends_with("sh"));
-        let absent = Tool { names: &["no-such-compiler"], package: "none" };
+        assert!(
+            find(RequiredTool { names: &["no-such-shell", "sh"], package: "dash" }).unwrap().ends_with("sh")
+        );
+        let absent = RequiredTool { names: &["no-such-compiler"], package: "none" };
         assert_eq!(find(absent), None);
         assert_eq!(
             not_installed(absent).to_string(),

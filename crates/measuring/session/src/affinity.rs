@@ -1,9 +1,9 @@
-//! Where the observer runs, and who shares CPUs with whom.
+//! CPUs of the observer, and threads that share CPUs.
 
 use howlate_model::{Caveat, CpuSet, System, Turn};
 use howlate_procfs::{LoadAverage, Root};
 
-/// Caveats that follow from the plan and the number of CPUs.
+/// Caveats about threads that share CPUs.
 pub(crate) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let measured = turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
@@ -21,7 +21,7 @@ pub(crate) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     caveats
 }
 
-/// A machine that is busy before anything was started is not idle, whatever the load is called.
+/// A caveat if the machine was already busy before the run.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -39,8 +39,8 @@ pub(crate) fn measured_cpus(turn: &Turn) -> CpuSet {
     turn.tasks.iter().flat_map(|task| [task.cpu, task.work.sender_cpu()]).flatten().collect()
 }
 
-/// Where the observer can run: neither on a measured CPU nor on one that shares its core, or
-/// at least not on a measured one; `None` when every CPU is measured.
+/// CPUs for the observer: not measured, and if possible not on the core of a measured CPU; `None` if every CPU is
+/// measured.
 fn housekeeping(measured: &CpuSet, system: &System) -> Option<CpuSet> {
     let with_siblings: CpuSet = system
         .cpus
@@ -53,8 +53,8 @@ fn housekeeping(measured: &CpuSet, system: &System) -> Option<CpuSet> {
     free(&with_siblings).or_else(|| free(measured))
 }
 
-/// Where the observer runs during `turn`; `None`: anywhere. When it must share, it shares
-/// with the one that notifies rather than with the one that is measured.
+/// CPUs of the observer during `turn`; `None`: any. If it must share a CPU, it shares that of the sender, not that of the
+/// measured receiver.
 pub(crate) fn observer_cpus(turn: &Turn, system: &System) -> Option<CpuSet> {
     let measured = measured_cpus(turn);
     let receivers: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();

@@ -1,50 +1,50 @@
-//! A load that is applied by itself, for as long as asked.
+//! A load without a measurement.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::LoadEffect;
 use howlate_linux::clock;
-use howlate_load::{Running, Sample};
+use howlate_load::{LoadSample, RunningLoad};
 use howlate_model::{MonotonicTime, Span};
 use howlate_render::{LoadResult, PartEnd, Screen, load_effect};
 
-/// How often it looks whether something has ended.
-const LOOK_EVERY: Span = Span::from_millis(50);
-/// How often the display changes.
-const SHOW_EVERY: Span = Span::from_secs(1);
+/// Interval between checks for ended parts.
+const CHECK_INTERVAL: Span = Span::from_millis(50);
+/// Interval between updates of the display.
+const DISPLAY_INTERVAL: Span = Span::from_secs(1);
 
-/// Lets a load run for as long as asked, or until it is over or `interrupted`; what it did is added to `result`, and shown
-/// meanwhile.
+/// Runs a load until the end of `duration`, until it ends by itself, or until `interrupted` is set. Its effect is added to
+/// `result` and shown on `screen`.
 pub fn apply_load(
-    running: Running,
+    running: RunningLoad,
     result: LoadResult,
     screen: Option<Box<dyn Screen>>,
     duration: Option<Span>,
     interrupted: &AtomicBool,
 ) -> LoadResult {
-    Applied { running, screen, result }.watch(duration, interrupted)
+    AppliedLoad { running, screen, result }.watch(duration, interrupted)
 }
 
-/// A load under way, and what it did so far.
-struct Applied {
-    running: Running,
+/// A running load and its effect so far.
+struct AppliedLoad {
+    running: RunningLoad,
     screen: Option<Box<dyn Screen>>,
     result: LoadResult,
 }
 
-impl Applied {
+impl AppliedLoad {
     fn watch(mut self, duration: Option<Span>, interrupted: &AtomicBool) -> LoadResult {
         let begin = clock::now();
         let end = duration.map(|duration| begin.plus(duration));
-        let mut next_show = begin.plus(SHOW_EVERY);
+        let mut next_show = begin.plus(DISPLAY_INTERVAL);
         while !interrupted.load(Ordering::Relaxed) && end.is_none_or(|end| clock::now() < end) {
-            pause_until(end);
+            sleep_until_next_check(end);
             self.note_ends();
             if self.running.is_over() {
                 break;
             }
             if clock::now() >= next_show {
-                next_show = next_show.plus(SHOW_EVERY);
+                next_show = next_show.plus(DISPLAY_INTERVAL);
                 self.show();
             }
         }
@@ -56,8 +56,12 @@ impl Applied {
     }
 
     fn note_ends(&mut self) {
-        for ended in self.running.ended() {
-            self.result.ended.push(PartEnd { part: ended.part, words: ended.words, took_ns: ended.took });
+        for ended in self.running.newly_ended() {
+            self.result.ended.push(PartEnd {
+                part: ended.part,
+                words: ended.reason,
+                took_ns: ended.completion_time,
+            });
         }
     }
 
@@ -76,7 +80,7 @@ impl Applied {
     }
 }
 
-fn effect_of(sample: Sample) -> LoadEffect {
+fn effect_of(sample: LoadSample) -> LoadEffect {
     LoadEffect {
         elapsed: sample.until.since(sample.from),
         parts: sample.parts,
@@ -86,8 +90,8 @@ fn effect_of(sample: Sample) -> LoadEffect {
     }
 }
 
-/// Until the next look, or the end if that comes first. A signal makes the look come earlier.
-fn pause_until(end: Option<MonotonicTime>) {
-    let left = end.map_or(LOOK_EVERY, |end| end.since(clock::now()).min(LOOK_EVERY));
+/// Sleeps until the next check or until `end`. A signal ends the sleep early.
+fn sleep_until_next_check(end: Option<MonotonicTime>) {
+    let left = end.map_or(CHECK_INTERVAL, |end| end.since(clock::now()).min(CHECK_INTERVAL));
     drop(clock::sleep_for(left));
 }

@@ -1,4 +1,4 @@
-//! What stands in the way of `SCHED_DEADLINE`, of all that it asks for.
+//! Finds the reason why the kernel refused `SCHED_DEADLINE`.
 
 use howlate_model::{AsText, CpuSet, OsError, Policy, PolicyRemedy, SettingRefusal, System};
 use howlate_procfs::{Root, Status};
@@ -10,21 +10,21 @@ const INVALID: i32 = 22;
 /// `CAP_SYS_NICE` of `<linux/capability.h>`.
 const SYS_NICE: u32 = 23;
 
-/// What the kernel looks at.
+/// State of the machine that the kernel checks.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct DeadlineFacts {
     may: bool,
     allowed: CpuSet,
     online: CpuSet,
-    /// Of each period, what real-time and deadline threads get, in microseconds.
+    /// Share of real-time and deadline threads in each period, in microseconds.
     runtime_us: i64,
     period_us: i64,
     shortest_us: u64,
     longest_us: u64,
 }
 
-impl Facts {
-    /// Those of this machine now; what files do not say is as it usually is.
+impl DeadlineFacts {
+    /// Reads the current state; missing files give the kernel defaults.
     pub(crate) fn read(system: &System) -> Self {
         let root = Root::live();
         let file = |name: &str| root.read(&format!("/proc/sys/kernel/{name}")).ok();
@@ -41,10 +41,10 @@ impl Facts {
         }
     }
 
-    /// Why `threads` were not given the policy, as `__sched_setscheduler` in `kernel/sched/syscalls.c` refuses it.
+    /// Why `threads` were refused the policy, in the order of the checks of `__sched_setscheduler` in `kernel/sched/syscalls.c`.
     pub(crate) fn obstacle(
         &self,
-        asked: Policy,
+        policy: Policy,
         reason: &AsText<SettingRefusal>,
         threads: usize,
     ) -> PolicyRemedy {
@@ -59,7 +59,7 @@ impl Facts {
             NOT_PERMITTED if self.allowed != self.online => {
                 PolicyRemedy::DeadlineAffinity { allowed: self.allowed.clone(), online: self.online.clone() }
             }
-            BUSY => self.bandwidth(asked, threads),
+            BUSY => self.bandwidth(policy, threads),
             INVALID => {
                 PolicyRemedy::DeadlineLengths { shortest_us: self.shortest_us, longest_us: self.longest_us }
             }
@@ -67,8 +67,8 @@ impl Facts {
         }
     }
 
-    fn bandwidth(&self, asked: Policy, threads: usize) -> PolicyRemedy {
-        let Policy::Deadline { runtime, deadline_period } = asked else {
+    fn bandwidth(&self, policy: Policy, threads: usize) -> PolicyRemedy {
+        let Policy::Deadline { runtime, deadline_period } = policy else {
             return PolicyRemedy::DeadlineRights;
         };
         let share = self.runtime_us.saturating_mul(100).checked_div(self.period_us).unwrap_or(0);
@@ -87,8 +87,8 @@ impl Facts {
 mod tests {
     use super::*;
 
-    fn facts(allowed: &str) -> Facts {
-        Facts {
+    fn facts(allowed: &str) -> DeadlineFacts {
+        DeadlineFacts {
             may: true,
             allowed: allowed.parse().unwrap(),
             online: "0-1".parse().unwrap(),
@@ -99,13 +99,13 @@ mod tests {
         }
     }
 
-    fn obstacle(facts: &Facts, number: i32) -> PolicyRemedy {
-        let asked: Policy = "deadline:900us/1ms".parse().unwrap();
-        facts.obstacle(asked, &SettingRefusal::Kernel(OsError(number)).into(), 3)
+    fn obstacle(facts: &DeadlineFacts, number: i32) -> PolicyRemedy {
+        let policy: Policy = "deadline:900us/1ms".parse().unwrap();
+        facts.obstacle(policy, &SettingRefusal::Kernel(OsError(number)).into(), 3)
     }
 
     #[test]
-    fn of_three_reasons_the_one_is_told() {
+    fn each_refusal_has_its_reason() {
         let affinity = obstacle(&facts("1"), NOT_PERMITTED);
         let cpus = |list: &str| list.parse::<CpuSet>().unwrap();
         assert_eq!(affinity, PolicyRemedy::DeadlineAffinity { allowed: cpus("1"), online: cpus("0-1") });
@@ -115,9 +115,9 @@ mod tests {
             PolicyRemedy::DeadlineBandwidth { threads: 3, share_percent: 95, cpus: 2, .. }
         );
         assert!(is_told, "{bandwidth:?}");
-        let unprivileged = Facts { may: false, ..facts("1") };
+        let unprivileged = DeadlineFacts { may: false, ..facts("1") };
         assert_eq!(obstacle(&unprivileged, NOT_PERMITTED), PolicyRemedy::DeadlineRights);
-        let none = Facts { runtime_us: 0, ..facts("1") };
+        let none = DeadlineFacts { runtime_us: 0, ..facts("1") };
         assert_eq!(obstacle(&none, NOT_PERMITTED), PolicyRemedy::DeadlineNoShare);
         // A right that holds in a user namespace alone.
         assert_eq!(obstacle(&facts("0-1"), NOT_PERMITTED), PolicyRemedy::DeadlineRights);

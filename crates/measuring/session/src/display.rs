@@ -1,4 +1,4 @@
-//! What is shown while a measurement goes on.
+//! Progress display of a measurement.
 
 use howlate_analyse::Analysis;
 use howlate_analyse::sequential::progress_of;
@@ -11,31 +11,31 @@ use howlate_render::{
 
 use crate::pace::Pace;
 
-/// How often the display changes.
-const EVERY: Span = Span::from_millis(250);
+/// Interval between updates of the display.
+const UPDATE_INTERVAL: Span = Span::from_millis(250);
 
-/// The figures of a turn that is shorter would be gone before anybody has read them.
-const READABLE: Span = Span::from_millis(400);
+/// Shorter turns are not shown: nobody could read their figures.
+const MIN_SHOWN_TURN: Span = Span::from_millis(400);
 
-/// More threads than this are not listed one by one.
+/// With more threads than this, they are not listed one by one.
 const MOST_ROWS: usize = 40;
 
-/// Progress where there is a screen; nothing elsewhere.
+/// Shows progress if there is a screen.
 pub(crate) struct Display {
     screen: Option<Box<dyn Screen>>,
     conditions: Vec<Condition>,
     turns: usize,
     turn: usize,
     now: usize,
-    /// Planned time of the turns that are still to come, the current one included, and of the current one.
+    /// Planned time of the remaining turns including the current one, and of the current one.
     left: Span,
     current: Span,
     turn_began: MonotonicTime,
     pace: Pace,
-    /// Of a run in stages, what is under way, and since when.
+    /// The current stage and its start, in runs with stages.
     stage: Option<(Stage, MonotonicTime)>,
     next: MonotonicTime,
-    /// CPUs away from what is measured, for whoever shows it; `None`: any.
+    /// CPUs for the display, away from the measured ones; `None`: any.
     away: Option<CpuSet>,
 }
 
@@ -57,7 +57,7 @@ impl Display {
         }
     }
 
-    /// More turns are to come, of conditions that follow those that it knows.
+    /// Adds turns, with conditions that follow the known ones.
     pub(crate) fn add(&mut self, conditions: &[Condition], turns: &[Turn]) {
         self.conditions.extend_from_slice(conditions);
         self.turns += turns.len();
@@ -65,18 +65,17 @@ impl Display {
         self.left = self.left.plus(more);
     }
 
-    /// Turns that are added from now on are part of this.
+    /// Starts a stage; turns that are added from now on belong to it.
     pub(crate) fn stage_begins(&mut self, stage: Stage) {
         self.stage = Some((stage, clock::now()));
         (self.turn, self.turns) = (0, 0);
     }
 
-    /// How often it changes; `None` where there is none.
+    /// Interval between updates; `None` without a screen.
     pub(crate) fn changes_every(&self) -> Option<Span> {
-        self.screen.is_some().then_some(EVERY)
+        self.screen.is_some().then_some(UPDATE_INTERVAL)
     }
 
-    /// A turn begins.
     pub(crate) fn turn_begins(&mut self, turn: &Turn) {
         let now = clock::now();
         if !self.current.is_zero() {
@@ -89,19 +88,19 @@ impl Display {
         self.turn_began = now;
     }
 
-    /// Whoever shows it is to keep to these CPUs during the turn.
+    /// Limits the display to these CPUs during the turn.
     pub(crate) fn keep_to(&mut self, cpus: Option<CpuSet>) {
         self.away = cpus;
     }
 
-    /// Threads have come further; `so_far` is what has been recorded of all turns.
+    /// Shows the progress of threads; `so_far` has the results of all turns.
     pub(crate) fn progress(&mut self, threads: &[ThreadProgress], so_far: &Analysis) {
         let now = clock::now();
         let Some(width) = self.screen.as_ref().map(|screen| screen.width()).filter(|_| now >= self.next)
         else {
             return;
         };
-        self.next = now.plus(EVERY);
+        self.next = now.plus(UPDATE_INTERVAL);
         if self.draw(threads, so_far, now) {
             return;
         }
@@ -109,13 +108,13 @@ impl Display {
         self.screen.iter_mut().for_each(|screen| screen.show(&text));
     }
 
-    /// Moments that somebody who watched has marked since the last time, as lines of the recording.
+    /// Marks that the user has set since the last call, as lines of the recording.
     pub(crate) fn marks(&mut self) -> Vec<Line> {
         let marks = self.screen.iter_mut().flat_map(|screen| screen.marks());
         marks.map(|at| Line::Mark(Mark { at })).collect()
     }
 
-    /// Whether the screen has its own way to show a run.
+    /// Draws a live screen; `false` if the screen only shows text.
     fn draw(&mut self, threads: &[ThreadProgress], so_far: &Analysis, now: MonotonicTime) -> bool {
         let run = SoFar {
             analysis: so_far,
@@ -134,7 +133,7 @@ impl Display {
         self.stage.map(|(stage, _)| stage.which)
     }
 
-    /// The time that is left, and the whole: of a run in stages what they may take, of any other what its turns take at their pace.
+    /// Remaining and total time: in runs with stages the maximum, otherwise an estimate from the pace of the turns.
     fn time_at(&self, now: MonotonicTime) -> [Span; 2] {
         if let Some((stage, began)) = self.stage {
             return [stage.left.minus(now.since(began)), stage.whole];
@@ -158,7 +157,7 @@ impl Display {
         let rows: Vec<LiveRow<'_>> = rows.collect();
         let until = progress_of(so_far)
             .map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
-        if self.current < READABLE {
+        if self.current < MIN_SHOWN_TURN {
             return format!("{until}{status}\n{}", live_overview(so_far, width));
         }
         if rows.is_empty() {
@@ -168,13 +167,12 @@ impl Display {
         format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width))
     }
 
-    /// Removes the display.
     pub(crate) fn clear(&mut self) {
         self.screen.iter_mut().for_each(|screen| screen.clear());
     }
 }
 
-/// What is known so far of the condition of each thread.
+/// The results so far of the condition of a thread.
 fn row<'a>(progress: &ThreadProgress, so_far: &'a Analysis) -> Option<LiveRow<'a>> {
     let so_far = so_far.outcomes().get(progress.condition as usize)?;
     Some(LiveRow { so_far, last: (progress.count > 0).then_some(progress.last) })

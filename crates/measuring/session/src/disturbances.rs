@@ -1,4 +1,4 @@
-//! What disturbed the turns of a session from outside.
+//! Disturbances of turns by other processes and by quotas.
 
 use howlate_model::{Caveat, CpuSet, System, Turn};
 use howlate_procfs::Root;
@@ -10,9 +10,9 @@ use crate::affinity::measured_cpus;
 pub(crate) struct Disturbances {
     root: Root,
     before: Disturbance,
-    /// Of all turns: a quota stops the load as well as what is measured.
+    /// Sum over all turns, because a quota also stops the load.
     all: Disturbance,
-    /// Of the turns that were to be idle: under a load siblings are meant to be busy.
+    /// Sum over idle turns: under a load, sibling CPUs are busy on purpose.
     idle: Disturbance,
     measured: CpuSet,
     freezes: GroupFreezes,
@@ -25,12 +25,10 @@ impl Disturbances {
         Self { root: Root::live(), before, all, idle, measured, freezes }
     }
 
-    /// A turn begins.
     pub(crate) fn turn_begins(&mut self) {
         self.before = Disturbance::read(&self.root);
     }
 
-    /// The turn ended.
     pub(crate) fn turn_ended(&mut self, turn: &Turn) {
         let during = Disturbance::read(&self.root).since(&self.before);
         self.all.add(&during);
@@ -40,7 +38,7 @@ impl Disturbances {
         }
     }
 
-    /// What there is to know at the end.
+    /// Caveats about all disturbances.
     pub(crate) fn caveats(&self, system: &System) -> Vec<Caveat> {
         let frozen = self.freezes.caveats().into_iter().chain(self.all.quotas());
         frozen.chain(self.idle.siblings(&self.measured, &system.cpus)).collect()

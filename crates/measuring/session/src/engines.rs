@@ -1,26 +1,26 @@
-//! The ways to measure that this program has.
+//! All measurement engines.
 
 use std::cell::RefCell;
 
-use howlate_measure::{Notifications, Threads};
+use howlate_measure::{NotifyEngine, ThreadEngine};
 use howlate_model::{Engine, EngineError, Turn};
-use howlate_runtimes::{Probes, Programs};
+use howlate_runtimes::{ProbeEngine, Probes};
 
-/// Every engine; a turn is taken by the first that can.
+/// All engines; the first suitable one runs a turn.
 pub(crate) struct Engines<'a>(Vec<Box<dyn Engine + 'a>>);
 
 impl<'a> Engines<'a> {
     pub(crate) fn new(probes: &'a RefCell<Probes>) -> Self {
-        let programs = Programs { probes };
-        Self(vec![Box::new(Threads), Box::new(Notifications), Box::new(programs)])
+        let probe_engine = ProbeEngine { probes };
+        Self(vec![Box::new(ThreadEngine), Box::new(NotifyEngine), Box::new(probe_engine)])
     }
 
-    /// The same behind another one.
-    pub(crate) fn after(first: Option<Box<dyn Engine + 'a>>, probes: &'a RefCell<Probes>) -> Self {
+    /// All engines, with `first` before them.
+    pub(crate) fn with_first(first: Option<Box<dyn Engine + 'a>>, probes: &'a RefCell<Probes>) -> Self {
         Self(first.into_iter().chain(Self::new(probes).0).collect())
     }
 
-    /// The one that takes `turn`.
+    /// The engine that runs `turn`.
     pub(crate) fn for_turn(&mut self, turn: &Turn) -> Result<&mut (dyn Engine + 'a), EngineError> {
         let mechanism = turn.tasks.first().map(|task| task.work.mechanism().to_string());
         let engine = self.0.iter_mut().find(|engine| engine.takes(turn));
@@ -62,7 +62,7 @@ mod tests {
             notify,
         ] {
             let turn = turn(work);
-            assert_eq!(engines.0.iter().filter(|one| one.takes(&turn)).count(), 1, "{work:?}");
+            assert_eq!(engines.0.iter().filter(|engine| engine.takes(&turn)).count(), 1, "{work:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is known before a plan is made: the machine, and the instrument.
+//! Facts that a plan depends on: the machine and the cost of measuring.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -16,52 +16,56 @@ use howlate_procfs::Root;
 use howlate_runtimes::Probes;
 use howlate_system::{describe, examine, node};
 
-/// What is known before a plan is made.
+/// Facts that a plan depends on.
 pub struct Environment {
     /// Set by Ctrl-C, `SIGTERM` and `SIGHUP`.
     pub interrupted: Arc<AtomicBool>,
-    /// Set by whoever wants what all CPUs have done just now, where that is remembered.
+    /// Set to request a timeline of the last seconds of all CPUs.
     pub timeline_asked: Arc<AtomicBool>,
-    /// Which machine this is.
+    /// Identity of the machine.
     pub node: Node,
-    /// What it is.
+    /// Description of the machine.
     pub system: System,
-    /// What on it makes wake-ups late.
+    /// Findings about settings that make wake-ups late.
     pub findings: Vec<Finding>,
-    /// What measuring costs here.
+    /// Cost of measuring on this machine.
     pub instrument: Instrument,
-    /// Settings of the machine that were changed for the run.
+    /// Machine settings that were changed for the run.
     pub settings: Vec<Setting>,
-    /// Those that could not be.
+    /// Caveats about settings that were not changed.
     pub refused: Vec<Caveat>,
-    /// Programs of language runtimes that were asked for.
+    /// Probe programs of the requested language runtimes.
     pub probes: RefCell<Probes>,
-    /// What puts the settings back, at the latest when this is dropped.
+    /// Restores the settings, when dropped at the latest.
     applied: RefCell<Option<AppliedSettings>>,
 }
 
 impl Environment {
-    /// Looks. `interrupted` is set when it is to end; `found` is to be said whatever comes of it.
-    pub fn begin(interrupted: Arc<AtomicBool>, found: Vec<Caveat>) -> Self {
-        Self { interrupted, refused: found, ..Self::read() }
+    /// Reads the environment. `found` is added to its caveats.
+    pub fn begin(interrupted: Arc<AtomicBool>, initial_caveats: Vec<Caveat>) -> Self {
+        Self { interrupted, refused: initial_caveats, ..Self::read() }
     }
 
-    /// The same with settings of the machine changed before it is looked at. They are put back by
-    /// [`put_back`](Self::put_back), when this is dropped, or when the process is killed.
-    pub fn begin_with(wanted: &[SettingRequest], interrupted: Arc<AtomicBool>, found: Vec<Caveat>) -> Self {
-        let applied = Guard::default().apply(wanted);
-        let refused = found.into_iter().chain(applied.caveats.iter().cloned()).collect();
+    /// Changes machine settings and then reads the environment. The settings are restored by
+    /// [`put_back`](Self::put_back), when the environment is dropped, or when the process is killed.
+    pub fn begin_with(
+        requests: &[SettingRequest],
+        interrupted: Arc<AtomicBool>,
+        initial_caveats: Vec<Caveat>,
+    ) -> Self {
+        let applied = Guard::default().apply(requests);
+        let refused = initial_caveats.into_iter().chain(applied.caveats.iter().cloned()).collect();
         let settings = applied.settings.clone();
         let applied = RefCell::new(Some(applied));
         Self { interrupted, settings, refused, applied, ..Self::read() }
     }
 
-    /// Puts the settings back; tells what could not be, and what somebody else changed meanwhile.
+    /// Restores the settings; returns caveats about those that were not restored, or that another process has changed.
     pub fn put_back(&self) -> Vec<Caveat> {
         self.applied.take().map(AppliedSettings::undo).unwrap_or_default()
     }
 
-    /// Looks at the machine and at the instrument.
+    /// Reads the machine and the instrument.
     pub fn read() -> Self {
         let root = Root::live();
         log::debug!("looking at the machine");
@@ -85,20 +89,20 @@ impl Environment {
         }
     }
 
-    /// Prepares the programs of those `sleepers` that are language runtimes, which may take a while the first time; `doing`
-    /// is told of it.
+    /// Prepares the probe programs of those `sleepers` that are language runtimes. The first time may take long; `doing` is
+    /// called with the current step.
     pub fn prepare(&self, sleepers: &[Sleeper], doing: impl FnMut(&str)) {
-        let runtimes = sleepers.iter().filter_map(|one| one.runtime());
+        let runtimes = sleepers.iter().filter_map(|sleeper| sleeper.runtime());
         self.probes.borrow_mut().prepare(runtimes, &self.interrupted, doing);
     }
 
-    /// The runtimes that this machine lacks, each with the reason and what would help.
+    /// Missing runtimes, each with reason and remedy.
     fn missing_runtimes(&self) -> Vec<(Runtime, AsText<CombinationRefusal>)> {
         let missing = self.probes.borrow().missing();
         missing.into_iter().map(|(runtime, reason)| (runtime, AsText::Text(reason.to_string()))).collect()
     }
 
-    /// What plans must know.
+    /// The machine, as a plan needs it.
     pub fn machine(&self) -> PlanMachine {
         PlanMachine {
             allowed: self.system.allowed.clone(),
@@ -107,14 +111,14 @@ impl Environment {
             kernel: self.system.kernel.clone(),
             // A guest that a measurement locks up is ended from outside, and no one else's work is in it.
             wait: if howlate_guest::is_inside() { Span::ZERO } else { self.instrument.wait },
-            clocks: WaitClock::all().filter(|one| clock::exists(*one)).collect(),
+            clocks: WaitClock::all().filter(|clock| clock::exists(*clock)).collect(),
             missing: self.missing_runtimes(),
         }
     }
 }
 
-/// Describes this machine. Where threads can be bound to stands in no file: the kernel is asked. So it is where they may run, if
-/// there is no `/proc`.
+/// Describes this machine. No file lists the CPUs that threads can be bound to, so the kernel is asked; without `/proc`, it is
+/// also asked for the allowed CPUs.
 fn describe_live(root: &Root) -> System {
     let bindable = sched::bindable_cpus().or_else(|_| sched::affinity()).unwrap_or_default();
     let described = describe(root);

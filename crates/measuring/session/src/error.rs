@@ -1,4 +1,4 @@
-//! Why nothing could be measured.
+//! Errors of sessions.
 
 use std::path::PathBuf;
 
@@ -8,9 +8,9 @@ use howlate_model::EngineError;
 use howlate_recording::{CreateError, ReadError};
 use howlate_trace::TracerMissing;
 
-use crate::until::NotUntil;
+use crate::until::GoalError;
 
-/// Why a session could not be begun, or not be gone on with.
+/// Why a session cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// A load cannot be applied here.
@@ -19,34 +19,28 @@ pub enum SessionError {
     /// The recording cannot be written.
     #[error(transparent)]
     Create(#[from] CreateError),
-    /// An earlier part of the run cannot be read.
+    /// The recording of an interrupted run cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A turn could not be taken.
+    /// A turn failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The tracer that was asked for cannot be had.
+    /// The requested tracer is not available.
     #[error(transparent)]
     Tracer(#[from] TracerMissing),
-    /// It cannot go on until what was asked for.
+    /// The stop rule cannot be satisfied.
     #[error(transparent)]
-    Until(#[from] NotUntil),
-    /// There is a recording already, and it is not to be resumed.
+    Until(#[from] GoalError),
+    /// The recording exists and is not resumed.
     #[error("{} already holds a run; refusing to overwrite it", path.display())]
-    RunRecorded {
-        /// Where it is.
-        path: PathBuf,
-    },
-    /// It cannot be resumed: it is of something else.
+    RunRecorded { path: PathBuf },
+    /// The recording belongs to another plan or machine.
     #[error("{} holds other conditions than this plan gives here and now", path.display())]
-    OtherConditions {
-        /// Where it is.
-        path: PathBuf,
-    },
+    OtherConditions { path: PathBuf },
 }
 
 impl SessionError {
-    /// What to do.
+    /// What to do about the error.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Load(error) => error.hint(),
@@ -72,17 +66,17 @@ impl SessionError {
     }
 }
 
-/// Why a measurement in other kernels went no further.
+/// Why a measurement in guests stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestsError {
-    /// A guest did not boot, or not do what was asked.
+    /// A guest failed.
     #[error(transparent)]
     Guest(#[from] GuestError),
-    /// On the host, something is in the way.
+    /// The session on the host failed.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
-/// No limit: whoever may not start threads at all.
+/// Permission is missing; a thread limit gives another error.
 fn is_denied(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::PermissionDenied
 }

@@ -1,4 +1,4 @@
-//! What a tracer sees of a turn's threads, joined with their wake-ups.
+//! Joins the wake-ups of a turn with what a tracer saw of its threads.
 
 use std::collections::HashMap;
 use std::mem::{replace, take};
@@ -13,38 +13,38 @@ use howlate_trace::Tracer;
 
 use crate::timelines::Timelines;
 
-/// Causes of long turns are handed on this often, so that a crash costs no more.
-const HANDED_ON_EVERY: Span = Span::from_secs(60);
+/// Causes are recorded at this interval during long turns, which limits the loss in a crash.
+const CAUSE_INTERVAL: Span = Span::from_secs(60);
 
-/// Time for the kernel to settle after its code was patched, and for the last sleep of a thread to be told.
+/// Delay after the kernel patched its code, and until the last sleep of a thread has been traced.
 pub(crate) const SETTLING: Span = Span::from_millis(10);
 
-/// A tracer, and the turn that it watches.
-pub(crate) struct Joining<'a> {
+/// A tracer and the turn that it traces.
+pub(crate) struct TurnJoiner<'a> {
     tracer: &'a mut dyn Tracer,
     from_round: u32,
-    /// When the causes began that were not handed on yet.
+    /// Start of the causes that have not been recorded yet.
     from: MonotonicTime,
     /// In the order of the turn's tasks.
-    threads: Vec<Thread>,
-    /// What all CPUs did around late wake-ups, where that is kept.
+    threads: Vec<TracedThread>,
+    /// Timelines of late wake-ups, if they are kept.
     timelines: Option<&'a mut Timelines>,
     /// When the tracer was last read.
     read_at: MonotonicTime,
-    /// Which of them has which id.
+    /// Index into `threads`.
     by_tid: HashMap<u32, usize>,
 }
 
-struct Thread {
+struct TracedThread {
     condition: u32,
     round: u32,
-    /// Its id, once it has begun.
+    /// 0 until the thread has started.
     tid: u32,
     has_slack: bool,
     joiner: Joiner,
 }
 
-impl Thread {
+impl TracedThread {
     fn running(task: &howlate_model::Task) -> Self {
         Self {
             condition: task.condition,
@@ -56,30 +56,30 @@ impl Thread {
     }
 }
 
-impl<'a> Joining<'a> {
-    /// Of the threads of `turn`, with a tracer that has been started.
+impl<'a> TurnJoiner<'a> {
+    /// Joins the threads of `turn`; `tracer` must have been started.
     pub(crate) fn begin(tracer: &'a mut dyn Tracer, from_round: u32, turn: &Turn) -> Self {
         let now = clock::now();
-        let threads = turn.tasks.iter().map(Thread::running).collect();
+        let threads = turn.tasks.iter().map(TracedThread::running).collect();
         let (timelines, by_tid) = (None, HashMap::new());
         Self { tracer, from_round, from: now, threads, timelines, read_at: now, by_tid }
     }
 
-    /// The same, and what all CPUs did around late wake-ups is kept.
+    /// Also keeps timelines of late wake-ups.
     pub(crate) fn keeping(mut self, timelines: Option<&'a mut Timelines>) -> Self {
         self.timelines = timelines;
-        self.say_which_are_late();
+        self.update_late_threshold();
         self
     }
 
-    /// What each thread of the turn is to do after its wake-ups.
+    /// What the threads of the turn run after each wake-up.
     pub(crate) fn after_each(&self) -> Option<WakeupHookFactory> {
         self.tracer.after_each()
     }
 
-    /// A thread of the turn has begun; its timer slack is `slack`.
+    /// Starts to trace a thread of the turn; `slack` is its timer slack.
     pub(crate) fn started(&mut self, condition: u32, tid: u32, slack: Span) -> Result<(), Box<Caveat>> {
-        // A program is told of when it starts, and again when it says that it is ready.
+        // For programs this is called twice: when they start, and when they are ready.
         if self.by_tid.contains_key(&tid) {
             return Ok(());
         }
@@ -93,70 +93,71 @@ impl<'a> Joining<'a> {
         self.tracer.follow(tid, slack).map_err(|reason| Box::new(refusal(self.tracer.tier().name(), reason)))
     }
 
-    /// Wake-ups of a thread of the turn.
+    /// Adds wake-ups of a thread of the turn.
     pub(crate) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
         if let Some(thread) = self.threads.get_mut(thread) {
             thread.joiner.record_wakeups(wakeups.iter().copied());
         }
     }
 
-    /// Takes in what the tracer saw. Often enough, so that it need not lose anything.
+    /// Reads the tracer. Must be called often, or its buffers overflow.
     pub(crate) fn poll(&mut self) -> Vec<Line> {
-        let (mut seen, began) = (Vec::new(), clock::now());
-        let lost = self.tracer.read(&mut |one| seen.push(one));
+        let (mut sleeps, began) = (Vec::new(), clock::now());
+        let lost = self.tracer.read(&mut |sleep| sleeps.push(sleep));
         let now = clock::now();
         let since = replace(&mut self.read_at, began);
-        // Which thread's they were cannot be told, so that they spoil the wake-ups of all.
+        // The thread of a lost event is not known, so a loss affects the wake-ups of all threads.
         self.threads.iter_mut().for_each(|thread| thread.joiner.record_loss(lost, since, now));
-        for one in seen {
-            if let Some(thread) = self.by_tid.get(&one.tid).and_then(|number| self.threads.get_mut(*number)) {
-                thread.joiner.record_sleep(one);
+        for sleep in sleeps {
+            if let Some(thread) = self.by_tid.get(&sleep.tid).and_then(|number| self.threads.get_mut(*number))
+            {
+                thread.joiner.record_sleep(sleep);
             }
         }
-        let mut lines = self.timelines_of_late_ones(now);
-        if now.since(self.from) >= HANDED_ON_EVERY {
-            lines.extend(self.hand_on(now));
+        let mut lines = self.collect_timelines(now);
+        if now.since(self.from) >= CAUSE_INTERVAL {
+            lines.extend(self.take_cause_lines(now));
         }
         lines
     }
 
-    /// Files of what all CPUs did that are due by now.
-    fn timelines_of_late_ones(&mut self, now: MonotonicTime) -> Vec<Line> {
+    /// Writes the timelines that are due; returns their lines.
+    fn collect_timelines(&mut self, now: MonotonicTime) -> Vec<Line> {
         let Some(timelines) = &mut self.timelines else { return Vec::new() };
         for thread in &mut self.threads {
-            for one in thread.joiner.take_late() {
-                timelines.saw(thread.condition, thread.tid, &one, now);
+            for wakeup in thread.joiner.take_late() {
+                timelines.saw(thread.condition, thread.tid, &wakeup, now);
             }
         }
         let lines = timelines.look(now);
-        self.say_which_are_late();
+        self.update_late_threshold();
         lines
     }
 
-    /// Those that are worth a timeline are to be told of from now on.
-    fn say_which_are_late(&mut self) {
+    /// Updates the threshold from which a late wake-up gets a timeline.
+    fn update_late_threshold(&mut self) {
         let Some(timelines) = &self.timelines else { return };
         let above = Latency::from_span(timelines.late_above());
         self.threads.iter_mut().for_each(|thread| thread.joiner.collect_above(above));
     }
 
-    /// The turn is over: what came of it.
+    /// Ends the turn; returns the remaining lines.
     pub(crate) fn end(mut self) -> Vec<Line> {
         drop(clock::sleep_for(SETTLING));
         self.tracer.stop();
         let mut lines = self.poll();
         self.threads.iter_mut().for_each(|thread| thread.joiner.end());
-        lines.extend(self.timelines_of_late_ones(clock::now()));
+        lines.extend(self.collect_timelines(clock::now()));
         lines.extend(self.timelines.iter_mut().flat_map(|timelines| timelines.stop(clock::now())));
-        lines.extend(self.hand_on(clock::now()));
+        lines.extend(self.take_cause_lines(clock::now()));
         lines
     }
 
-    /// The causes since the last time, one line per thread.
-    fn hand_on(&mut self, now: MonotonicTime) -> Vec<Line> {
+    /// Takes the causes since the last call, one line per thread.
+    fn take_cause_lines(&mut self, now: MonotonicTime) -> Vec<Line> {
         let from = replace(&mut self.from, now);
         let (tracer, from_round) = (self.tracer.tier().name(), self.from_round);
-        let line = |thread: &mut Thread| {
+        let line = |thread: &mut TracedThread| {
             Line::Why(Box::new(CauseBlock {
                 condition: thread.condition,
                 round: thread.round,
@@ -171,12 +172,12 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// What is to be said of a tracer that cannot be had.
+/// The caveat about a refused tracer.
 pub(crate) fn refusal(tracer: &str, reason: TracerRefusal) -> Caveat {
     Caveat::TracerRefused { tracer: tracer.to_owned(), reason: reason.into() }
 }
 
-/// Whether the wait of such work is one that timer slack lengthens. A receiver waits for no time.
+/// Whether timer slack lengthens the waits of `work`. A receiver waits without a timer.
 fn has_slack(work: &Work) -> bool {
     !matches!(work, Work::Notify { .. }) && work.wait().is_none_or(Wait::has_slack)
 }

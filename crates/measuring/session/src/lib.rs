@@ -1,8 +1,8 @@
-//! One measurement from plan to result: the machine is looked at, each turn is taken by the first engine that can, under
-//! its load and with its settings, and every line goes to the recording and to the analysis.
+//! One measurement from plan to result: the machine is described, the first suitable engine runs each turn under its load
+//! and with its settings, and every line goes to the recording and to the analysis.
 //!
-//! It joins the stages and knows no command line: what is asked of it is a [`Request`], and what it shows meanwhile goes to
-//! a [`Screen`](howlate_render::Screen) that it is handed.
+//! This crate joins the stages and knows no command line: a command passes a [`Request`], and progress goes to
+//! the [`Screen`](howlate_render::Screen) of the request.
 
 mod adaptive;
 mod affinity;
@@ -15,7 +15,6 @@ mod environment;
 mod error;
 mod guests;
 mod joining;
-mod loads;
 mod measure_adaptive;
 mod measured_turn;
 mod pace;
@@ -33,13 +32,13 @@ mod turn_settings;
 mod until;
 mod wakeup_file;
 
-pub use adaptive::{Step, Steps};
+pub use adaptive::{AdaptivePlan, AdaptiveStep};
 pub use affinity::busy;
 pub use applied_load::apply_load;
 pub use environment::Environment;
 pub use error::{GuestsError, SessionError};
-pub use guests::{Bootable, Boots, Guests, HostChoices, Printed, Rounds, failed};
-pub use measure_adaptive::{Parts, measure_in_steps};
+pub use guests::{Bootable, Boots, GuestOutput, Guests, HostChoices, Rounds, failed};
+pub use measure_adaptive::{AdaptiveParts, measure_in_steps};
 pub use policy_advice::for_policy;
 pub use recorder::{Intake, Recorder, date_and_time, header};
 pub use replay::{ReplayError, replay};
@@ -48,5 +47,5 @@ pub use resume::Resume;
 pub use session::measure;
 pub use timelines::{Keep, Timelines};
 pub use tracing::TraceOptions;
-pub use turn_settings::Turning;
-pub use until::{Goal, NotUntil, Share, is_known};
+pub use turn_settings::TurnSettings;
+pub use until::{ConditionShare, Goal, GoalError, is_known};

@@ -1,52 +1,53 @@
-//! Measuring step by step.
+//! Runs adaptive measurements.
 
 use howlate_analyse::compare::Track;
-use howlate_measure::Process;
+use howlate_measure::ProcessSetup;
 use howlate_model::{EndReason, Engine, Line};
 use howlate_plan::Plan;
 
-use crate::adaptive::Steps;
+use crate::adaptive::AdaptivePlan;
 use crate::engines::Engines;
 use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::request::Request;
-use crate::resume::{BegunInSteps, Resume};
+use crate::resume::{Resume, StartedAdaptiveSession};
 use crate::session::{Session, bounds, check_loads};
-use crate::turn_settings::Turning;
+use crate::turn_settings::TurnSettings;
 
-/// Who else has a part in the turns.
+/// Optional parts of an adaptive measurement.
 #[derive(Default)]
-pub struct Parts<'a> {
-    /// Turns settings of the machine, where any may be tried.
-    pub turning: Option<Turning>,
-    /// Takes the turns, where they are none of howlate's own threads.
+pub struct AdaptiveParts<'a> {
+    /// Applies machine settings, if any are tried.
+    pub turn_settings: Option<TurnSettings>,
+    /// Engine for turns that are not run by howlate's own threads.
     pub engine: Option<Box<dyn Engine + 'a>>,
 }
 
-/// Measures step by step, beginning with the conditions of `plan`, whose turns are not taken by themselves, or where an interrupted
-/// run stopped.
+/// Runs the steps that `steps` decides on, starting with the conditions of `plan` or where an interrupted run stopped. The turns
+/// of `plan` itself are not run.
 ///
 /// # Errors
 ///
-/// When nothing could be measured.
+/// When nothing was measured.
 pub fn measure_in_steps(
     request: Request<'_>,
     environment: &Environment,
     plan: &Plan,
-    steps: &mut impl Steps,
-    parts: Parts<'_>,
+    steps: &mut impl AdaptivePlan,
+    parts: AdaptiveParts<'_>,
     resume: Resume,
 ) -> Result<Track, SessionError> {
     check_loads(plan)?;
-    let BegunInSteps { recorder, step } = resume.begin_in_steps(&request, environment, plan, steps)?;
-    let process = Process::prepare(request.dma_latency_us);
+    let StartedAdaptiveSession { recorder, step } =
+        resume.begin_in_steps(&request, environment, plan, steps)?;
+    let process = ProcessSetup::prepare(request.dma_latency_us);
     let bounds = bounds(&request, environment, &process);
     let mut session = Session::begin(recorder, request.screen);
-    session.loads.go_on = parts.turning.is_none();
-    session.turning = parts.turning;
+    session.loads.reuse_running = parts.turn_settings.is_none();
+    session.turn_settings = parts.turn_settings;
     session.display.add(&plan.conditions, &[]);
-    session.knows(&[], environment, plan, &plan.turns, &process);
-    let mut engines = Engines::after(parts.engine, &environment.probes);
+    session.record_known_caveats(&[], environment, plan, &plan.turns, &process);
+    let mut engines = Engines::with_first(parts.engine, &environment.probes);
     let (mut how, mut next) = (EndReason::Done, step);
     while let Some(step) = next {
         session.display.stage_begins(steps.stage());

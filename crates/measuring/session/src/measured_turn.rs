@@ -1,4 +1,4 @@
-//! A turn that is measured: its lines are the result.
+//! Measured turns: their lines are the result.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,24 +6,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_model::{Line, MonotonicTime, Sink, ThreadProgress, TurnFinished, Wakeup};
 
 use crate::display::Display;
-use crate::loads::Loads;
 use crate::policy_advice;
 use crate::recorder::{Intake, Recorder};
-use crate::turn_load::UnderLoad;
+use crate::turn_load::{TurnLoads, UnderLoad};
 use crate::until::is_known_within_a_turn;
 use crate::wakeup_file::WakeupFile;
 
-/// What becomes of the lines of a turn that is measured.
+/// The sink of a measured turn.
 pub(crate) struct MeasuredTurn<'a, T> {
     recorder: &'a mut Recorder<T>,
     display: &'a mut Display,
     wakeups: Option<&'a mut WakeupFile>,
     load: UnderLoad,
-    /// Set as soon as all is known that was to be known.
+    /// Set as soon as the stop rule is satisfied.
     enough: Arc<AtomicBool>,
     /// Threads that run side by side.
     threads: usize,
-    /// Ends of threads' turns, held back until the load has reported.
+    /// Final lines of the threads, held back until the load has reported.
     finished: Vec<TurnFinished>,
 }
 
@@ -38,21 +37,21 @@ impl<'a, T: Intake> MeasuredTurn<'a, T> {
         Self { recorder, display, wakeups, load, enough, threads: 1, finished: Vec::new() }
     }
 
-    /// The same of so many threads.
+    /// Sets the number of threads that run side by side.
     pub(crate) const fn side_by_side(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Once for all threads whose block ended at `until`.
+    /// Samples the load once for all threads whose block ended at `until`.
     fn sample_load(&mut self, until: MonotonicTime) {
         for line in self.load.sample(until) {
             self.recorder.keep(&line);
         }
     }
 
-    /// The turn is over; returns the conditions whose program failed.
-    pub(crate) fn end(self, loads: &mut Loads) -> Vec<u32> {
+    /// Ends the turn; returns the conditions whose program failed.
+    pub(crate) fn end(self, loads: &mut TurnLoads) -> Vec<u32> {
         let Self { recorder, load, finished, .. } = self;
         let (lines, report) = load.end(loads);
         lines.iter().for_each(|line| recorder.keep(line));
@@ -60,7 +59,7 @@ impl<'a, T: Intake> MeasuredTurn<'a, T> {
         for mut finished in finished {
             finished.load.clone_from(&report);
             let outcome = recorder.analysis().outcomes().get(finished.condition as usize);
-            let is_program = outcome.is_some_and(|one| one.condition.work.runtime().is_some());
+            let is_program = outcome.is_some_and(|outcome| outcome.condition.work.runtime().is_some());
             if is_program && finished.error.is_some() {
                 failed.push(finished.condition);
             }

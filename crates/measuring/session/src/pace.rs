@@ -1,8 +1,8 @@
-//! How long turns really take: with the time that loads and threads need to begin and to end, which no plan knows.
+//! How long turns really take. A plan does not know how long loads and threads take to start and to stop.
 
 use howlate_model::Span;
 
-/// The turns that are over: what was planned for them, and what they took.
+/// Planned and actual time of all finished turns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     planned: Span,
@@ -10,14 +10,14 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// A turn is over. One that was left out tells nothing.
+    /// Adds a finished turn. A skipped turn is ignored.
     pub(crate) fn turn_took(&mut self, planned: Span, took: Span) {
         if took.times(2) >= planned {
             (self.planned, self.took) = (self.planned.plus(planned), self.took.plus(took));
         }
     }
 
-    /// What `planned` takes at the pace of the turns so far.
+    /// How long `planned` will take at the pace so far.
     pub(crate) fn takes(self, planned: Span) -> Span {
         let product = u128::from(planned.as_nanos()) * u128::from(self.took.as_nanos());
         match product.checked_div(u128::from(self.planned.as_nanos())) {
@@ -26,7 +26,7 @@ impl Pace {
         }
     }
 
-    /// What the turns that are over took.
+    /// Actual time of all finished turns.
     pub(crate) const fn took(self) -> Span {
         self.took
     }

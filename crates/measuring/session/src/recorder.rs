@@ -1,4 +1,4 @@
-//! Where every line of a run goes: into the analysis, and into the file if there is one.
+//! Records every line of a run: in the analysis, and in the file if there is one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use howlate_recording::{CreateError, Writer, new_id};
 
 use crate::environment::Environment;
 
-/// The option whose words are not told, and what stands for them.
+/// The option whose argument is not recorded, and what is recorded instead.
 const ON_LATE: &str = "--on-late";
 const LEFT_OUT: &str = "…";
 
-/// What takes in the lines of a recording as they come.
+/// Receives the lines of a recording.
 pub trait Intake {
-    /// Begins with a recording's first line.
+    /// Starts with the header of a recording.
     fn new(header: Header) -> Self;
-    /// Takes in one line.
+    /// Adds a line.
     fn add(&mut self, line: &Line);
-    /// What is known so far.
+    /// The results so far.
     fn analysis(&self) -> &Analysis;
 }
 
@@ -54,17 +54,17 @@ impl Intake for Track {
     }
 }
 
-/// A recording under way.
+/// An open recording.
 pub struct Recorder<T> {
     intake: T,
     writer: Option<Writer>,
-    /// The file, where nobody asked for it.
+    /// Path of the file, if it is kept without being requested.
     unasked: Option<PathBuf>,
 }
 
 impl<T: Intake> Recorder<T> {
-    /// Begins a recording, in the file `out` if one was asked for; gives up waiting for the reader of a pipe
-    /// when `interrupted` is set.
+    /// Starts a recording, in the file `out` if there is one. Stops waiting for the reader of a pipe when `interrupted` is
+    /// set.
     pub fn begin(
         header: Header,
         out: Option<&Path>,
@@ -74,32 +74,32 @@ impl<T: Intake> Recorder<T> {
         Ok(Self { intake: T::new(header), writer, unasked: None })
     }
 
-    /// The same in a file that nobody asked for: a disk that is full takes nothing away from the run.
+    /// Starts a recording in a file that was not requested: a full disk does not affect the run.
     pub fn keeping(header: Header, path: Option<&Path>, interrupted: &Arc<AtomicBool>) -> Self {
         let writer = path.and_then(|path| Writer::create_until(path, &header, interrupted).ok());
         let unasked = path.filter(|_| writer.is_some()).map(Path::to_owned);
         Self { intake: T::new(header), writer, unasked }
     }
 
-    /// A recording in the file `out`, or else in the one that is kept.
+    /// Starts a recording in `out`, or else in the kept file.
     pub fn somewhere(
         header: Header,
         out: Option<&Path>,
-        kept: Option<&Path>,
+        kept_path: Option<&Path>,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, CreateError> {
         match out {
             Some(_) => Self::begin(header, out, interrupted),
-            None => Ok(Self::keeping(header, kept, interrupted)),
+            None => Ok(Self::keeping(header, kept_path, interrupted)),
         }
     }
 
-    /// Goes on with a recording that was interrupted.
+    /// Continues an interrupted recording.
     pub const fn resume(intake: T, writer: Writer) -> Self {
         Self { intake, writer: Some(writer), unasked: None }
     }
 
-    /// Keeps a line; a caveat that is known already is not said again.
+    /// Records a line; a known caveat is not repeated.
     pub fn keep(&mut self, line: &Line) {
         if let Line::Caveat(caveat) = line
             && self.analysis().caveats.contains(caveat)
@@ -112,22 +112,22 @@ impl<T: Intake> Recorder<T> {
         }
     }
 
-    /// Keeps a caveat that belongs to no single condition.
+    /// Records a caveat that belongs to no single condition.
     pub fn caveat(&mut self, caveat: Caveat) {
         self.keep(&Line::Caveat(caveat));
     }
 
-    /// What is known so far.
+    /// The results so far.
     pub fn analysis(&self) -> &Analysis {
         self.intake.analysis()
     }
 
-    /// What takes in the lines.
+    /// The receiver of the lines.
     pub const fn intake(&self) -> &T {
         &self.intake
     }
 
-    /// No more will come; without `how`, it did not end in order.
+    /// Ends the recording; without `how`, as interrupted by an error.
     pub fn end(mut self, how: Option<EndReason>) -> T {
         let end = how.map(|how| Line::End(RecordingEnd { at: clock::now(), how }));
         if self.tells_what_is_missing() {
@@ -148,7 +148,7 @@ impl<T: Intake> Recorder<T> {
 }
 
 impl<T: Intake> Recorder<T> {
-    /// Whether the recording has all lines, or could be told which are missing.
+    /// Whether the recording is complete or says what is missing.
     fn tells_what_is_missing(&mut self) -> bool {
         let Some(writer) = self.writer.as_mut().filter(|_| self.unasked.is_none()) else { return true };
         let Some(missing) = writer.incomplete() else { return true };
@@ -158,24 +158,26 @@ impl<T: Intake> Recorder<T> {
     }
 }
 
-/// The words that were typed, without the commands of `--on-late`: what they hold may be secret, and recordings are given away.
-fn told(words: impl Iterator<Item = String>) -> Vec<String> {
+/// The command line without the commands of `--on-late`: they may hold secrets, and recordings are shared.
+fn without_commands(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut is_command = false;
-    let tell = |word: String| match word.split_once('=') {
+    let redact = |word: String| match word.split_once('=') {
         _ if std::mem::replace(&mut is_command, word == ON_LATE) => LEFT_OUT.to_owned(),
         Some((ON_LATE, _)) => format!("{ON_LATE}={LEFT_OUT}"),
         _ => word,
     };
-    words.map(tell).collect()
+    arguments.map(redact).collect()
 }
 
-/// The first line of a recording that begins now.
+/// The header of a new recording.
 pub fn header(command: &str, seed: u64, environment: &Environment, conditions: Vec<Condition>) -> Header {
     Header {
         id: Some(new_id()),
         howlate: env!("CARGO_PKG_VERSION").to_owned(),
         command: command.into(),
-        arguments: told(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())),
+        arguments: without_commands(
+            std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()),
+        ),
         started: date_and_time(),
         at: clock::now(),
         seed,
@@ -188,7 +190,7 @@ pub fn header(command: &str, seed: u64, environment: &Environment, conditions: V
     }
 }
 
-/// Now, RFC 3339, to the second.
+/// The current time in RFC 3339 format, in whole seconds.
 pub fn date_and_time() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -201,7 +203,7 @@ mod tests {
     fn what_a_command_holds_is_not_told() {
         let typed =
             ["record", "--on-late", "curl -H 'Bearer s3cret'", "--on-late=signal:1:USR1", "--keep", "5s"];
-        let told = told(typed.into_iter().map(str::to_owned));
-        assert_eq!(told, ["record", "--on-late", "…", "--on-late=…", "--keep", "5s"]);
+        let recorded = without_commands(typed.into_iter().map(str::to_owned));
+        assert_eq!(recorded, ["record", "--on-late", "…", "--on-late=…", "--keep", "5s"]);
     }
 }

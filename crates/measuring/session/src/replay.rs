@@ -1,7 +1,7 @@
-//! The steps of an interrupted run, decided once more by what it has recorded.
+//! Replays the decisions of an interrupted adaptive run from its recording.
 //!
-//! Decisions follow from the recorded turns alone, so that the same ones come of them, look by look: an error that was spent stays
-//! spent. The run goes on with the first step of which turns are missing.
+//! Decisions depend only on recorded turns, so every decision comes out as before, including how much of the error budget it
+//! spends. The run continues with the first step that has missing turns.
 
 use std::collections::{HashSet, VecDeque};
 use std::iter::Peekable;
@@ -10,28 +10,27 @@ use howlate_analyse::compare::Track;
 use howlate_model::{Line, Turn};
 use howlate_recording::{ReadError, TurnOf};
 
-use crate::adaptive::{Step, Steps};
+use crate::adaptive::{AdaptivePlan, AdaptiveStep};
 
-/// What a run cannot go on after.
+/// Why a run cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The recording cannot be read.
+    /// Reading the recording failed.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It does not hold what these steps would have measured.
+    /// Its turns differ from those that the steps ask for.
     #[error("the recording holds other turns")]
     OtherTurns,
 }
 
 type Recorded = Result<Line, ReadError>;
 
-/// Takes `lines` in, step by step; returns the step that is to be taken now, or what is missing of it. `None` where the run had come
-/// to its end.
+/// Adds `lines` to `track`, step by step; returns the missing rest of the current step. `None`: the run had ended.
 pub fn replay(
     lines: impl Iterator<Item = Recorded>,
     track: &mut Track,
-    steps: &mut impl Steps,
-) -> Result<Option<Step>, ReplayError> {
+    steps: &mut impl AdaptivePlan,
+) -> Result<Option<AdaptiveStep>, ReplayError> {
     let mut lines = lines.peekable();
     while let Some(step) = steps.next(track) {
         let missing = take_in(step, &mut lines, track)?;
@@ -50,17 +49,17 @@ pub fn replay(
     Ok(None)
 }
 
-/// Takes in what was recorded of a step; returns what was not.
+/// Adds the recorded part of a step to `track`; returns the missing part.
 fn take_in(
-    step: Step,
+    step: AdaptiveStep,
     lines: &mut Peekable<impl Iterator<Item = Recorded>>,
     track: &mut Track,
-) -> Result<Step, ReplayError> {
-    let asked: HashSet<TurnOf> = step.turns.iter().flat_map(parts).collect();
+) -> Result<AdaptiveStep, ReplayError> {
+    let requested: HashSet<TurnOf> = step.turns.iter().flat_map(parts).collect();
     let (mut conditions, mut done) = (VecDeque::from(step.conditions), HashSet::new());
     while let Some(line) = lines.next_if(|line| match line {
         Ok(Line::Condition(_)) => !conditions.is_empty(),
-        Ok(line) => line.turns().next().is_none_or(|turn| asked.contains(&turn)),
+        Ok(line) => line.turns().next().is_none_or(|turn| requested.contains(&turn)),
         Err(_) => true,
     }) {
         let line = line?;
@@ -77,10 +76,10 @@ fn take_in(
     }
     let mut turns = step.turns;
     turns.retain(|turn| !parts(turn).all(|part| done.contains(&part)));
-    Ok(Step { conditions: conditions.into(), turns })
+    Ok(AdaptiveStep { conditions: conditions.into(), turns })
 }
 
-/// The turns of threads that a turn consists of.
+/// Condition and round of each thread of a turn.
 pub(crate) fn parts(turn: &Turn) -> impl Iterator<Item = TurnOf> + '_ {
     turn.tasks.iter().map(|task| (task.condition, task.round))
 }

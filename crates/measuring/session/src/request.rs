@@ -1,4 +1,4 @@
-//! What a command asks of its session.
+//! Requests from a command to a session.
 
 use std::path::Path;
 
@@ -10,34 +10,34 @@ use crate::environment::Environment;
 use crate::recorder::{Intake, Recorder};
 use crate::tracing::TraceOptions;
 
-/// What a command asks of its session.
+/// A request from a command to a session.
 pub struct Request<'a> {
     /// `cyclic`, `sleep`, `notify`, `run` or `quick`.
     pub command: &'a str,
-    /// What the order of turns was drawn with.
+    /// Seed of the order of turns.
     pub seed: u64,
-    /// Where the recording is to go.
+    /// Path of the recording.
     pub out: Option<&'a Path>,
-    /// Where it is kept if it is to go nowhere.
+    /// Path of the kept recording if `out` is `None`.
     pub kept: Option<&'a Path>,
-    /// Where every wake-up is to go, as Parquet.
+    /// Path of a Parquet file with every wake-up.
     pub samples_out: Option<&'a Path>,
-    /// This machine as the recording calls it.
+    /// Identity of this machine in the recording.
     pub node: Node,
-    /// What `/dev/cpu_dma_latency` is to be held at.
+    /// Value for `/dev/cpu_dma_latency`.
     pub dma_latency_us: Option<i32>,
-    /// It is stopped by a wake-up that is later than this.
+    /// A wake-up later than this ends the run.
     pub stop_above: Option<Span>,
-    /// What it goes on until.
+    /// The run ends when this rule is satisfied.
     pub until: Option<StopRule>,
-    /// Where progress is shown, if anywhere.
+    /// Display of the progress.
     pub screen: Option<Box<dyn Screen>>,
-    /// The turns to trace, if any.
+    /// Options of traced turns, if any.
     pub traced: Option<TraceOptions>,
 }
 
 impl Request<'_> {
-    /// Begins its recording.
+    /// Starts the recording.
     pub(crate) fn recorder<T: Intake>(
         &self,
         header: Header,

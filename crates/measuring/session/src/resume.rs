@@ -1,4 +1,4 @@
-//! Where a session begins: anew, or where an interrupted one stopped.
+//! Starting a session anew or where an interrupted one stopped.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use howlate_model::{Line, Resumption, Turn};
 use howlate_plan::Plan;
 use howlate_recording::{Progress, Reader, TurnOf, Writer, is_stream, progress};
 
-use crate::adaptive::{Step, Steps};
+use crate::adaptive::{AdaptivePlan, AdaptiveStep};
 use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::recorder::{Recorder, date_and_time, header};
@@ -18,28 +18,28 @@ use crate::request::Request;
 
 /// Whether a session resumes an earlier part of the same run.
 pub enum Resume {
-    /// It begins anew.
+    /// A new run.
     No,
-    /// It goes on after this.
+    /// Continues this run.
     From(Box<Progress>),
 }
 
-/// A session that can go on.
-pub(crate) struct Begun {
+/// A started session.
+pub(crate) struct StartedSession {
     pub(crate) recorder: Recorder<Analysis>,
-    /// The turns that are still to be taken.
+    /// The remaining turns.
     pub(crate) turns: Vec<Turn>,
 }
 
-/// The same of a session that decides while it measures.
-pub(crate) struct BegunInSteps {
+/// A started adaptive session.
+pub(crate) struct StartedAdaptiveSession {
     pub(crate) recorder: Recorder<Track>,
-    /// What is to be taken first, if anything is.
-    pub(crate) step: Option<Step>,
+    /// The first step, if any is left.
+    pub(crate) step: Option<AdaptiveStep>,
 }
 
 impl Resume {
-    /// What the recording at `path` holds, if there is one and it is to be resumed.
+    /// Reads the recording at `path` if it exists and `resume` is set.
     pub fn open(path: &Path, resume: bool) -> Result<Self, SessionError> {
         match (path.exists(), resume) {
             (false, _) => Ok(Self::No),
@@ -49,7 +49,7 @@ impl Resume {
         }
     }
 
-    /// What the order of turns was drawn with.
+    /// Seed of the order of turns.
     pub fn seed(&self) -> Option<u64> {
         match self {
             Self::No => None,
@@ -57,14 +57,14 @@ impl Resume {
         }
     }
 
-    /// The same where `steps` decide what is measured next.
+    /// Starts an adaptive session.
     pub(crate) fn begin_in_steps(
         self,
         request: &Request<'_>,
         environment: &Environment,
         plan: &Plan,
-        steps: &mut impl Steps,
-    ) -> Result<BegunInSteps, SessionError> {
+        steps: &mut impl AdaptivePlan,
+    ) -> Result<StartedAdaptiveSession, SessionError> {
         if let (Self::From(past), Some(path)) = (self, request.out) {
             return resume_in_steps(&past, path, plan, steps);
         }
@@ -73,7 +73,7 @@ impl Resume {
         header.tuning = Some(steps.tuning());
         let recorder = request.recorder::<Track>(header, environment)?;
         let step = steps.next(recorder.intake());
-        Ok(BegunInSteps { recorder, step })
+        Ok(StartedAdaptiveSession { recorder, step })
     }
 
     pub(crate) fn begin(
@@ -81,7 +81,7 @@ impl Resume {
         request: &Request<'_>,
         environment: &Environment,
         plan: &Plan,
-    ) -> Result<Begun, SessionError> {
+    ) -> Result<StartedSession, SessionError> {
         match (self, request.out) {
             (Self::From(past), Some(path)) => resume(&past, path, plan),
             _ => {
@@ -90,7 +90,7 @@ impl Resume {
                 header.until = request.until;
                 header.late_above = request.traced.and_then(|traced| traced.late_above);
                 let recorder = request.recorder(header, environment)?;
-                Ok(Begun { recorder, turns: plan.turns.clone() })
+                Ok(StartedSession { recorder, turns: plan.turns.clone() })
             }
         }
     }
@@ -100,8 +100,8 @@ fn resume_in_steps(
     past: &Progress,
     path: &Path,
     plan: &Plan,
-    steps: &mut impl Steps,
-) -> Result<BegunInSteps, SessionError> {
+    steps: &mut impl AdaptivePlan,
+) -> Result<StartedAdaptiveSession, SessionError> {
     let header = &past.header;
     let is_other = header.conditions != plan.conditions
         || header.tuning.as_ref() != Some(&steps.tuning())
@@ -109,12 +109,12 @@ fn resume_in_steps(
     if is_other {
         return Err(SessionError::OtherConditions { path: path.to_owned() });
     }
-    // Threads side by side have neighbouring conditions, and a turn is worth nothing without all of them.
+    // Threads side by side have neighbouring conditions, and a turn counts only with all of them.
     let width = plan.turns.first().map_or(1, |turn| turn.tasks.len().max(1));
     let width = u32::try_from(width).unwrap_or(u32::MAX);
     let is_whole = |(condition, round): TurnOf| {
         let first = condition / width * width;
-        (first..first.saturating_add(width)).all(|one| past.finished.contains(&(one, round)))
+        (first..first.saturating_add(width)).all(|condition| past.finished.contains(&(condition, round)))
     };
     let writer = Writer::resume(path, &is_whole)?;
     let mut track = Track::new(past.header.clone());
@@ -124,27 +124,27 @@ fn resume_in_steps(
     })?;
     let mut recorder = Recorder::resume(track, writer);
     recorder.keep(&Line::Resumed(Resumption { at: clock::now(), started: date_and_time() }));
-    Ok(BegunInSteps { recorder, step })
+    Ok(StartedAdaptiveSession { recorder, step })
 }
 
-fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<Begun, SessionError> {
+fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<StartedSession, SessionError> {
     if past.header.conditions != plan.conditions {
         return Err(SessionError::OtherConditions { path: path.to_owned() });
     }
     let (done, turns): (Vec<Turn>, Vec<Turn>) =
         plan.turns.iter().cloned().partition(|turn| is_done(turn, past));
-    let kept: std::collections::HashSet<TurnOf> = done.iter().flat_map(parts).collect();
-    let writer = Writer::resume(path, &|turn| kept.contains(&turn))?;
+    let kept_turns: std::collections::HashSet<TurnOf> = done.iter().flat_map(parts).collect();
+    let writer = Writer::resume(path, &|turn| kept_turns.contains(&turn))?;
     let mut analysis = Analysis::new(past.header.clone());
     for line in Reader::open(path)? {
         analysis.add(&line?);
     }
     let mut recorder = Recorder::resume(analysis, writer);
     recorder.keep(&Line::Resumed(Resumption { at: clock::now(), started: date_and_time() }));
-    Ok(Begun { recorder, turns })
+    Ok(StartedSession { recorder, turns })
 }
 
-/// A turn is done when every one of its threads was.
+/// Whether all threads of `turn` are finished.
 fn is_done(turn: &Turn, past: &Progress) -> bool {
     parts(turn).all(|part| past.finished.contains(&part))
 }

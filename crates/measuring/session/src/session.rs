@@ -1,12 +1,12 @@
-//! Taking the turns of a plan, one after the other: their settings, their load, the engine, and what becomes of their lines.
+//! Runs the turns of a plan one after the other, each with its settings, its load and its engine.
 
 use std::sync::Arc;
 
 use howlate_analyse::Analysis;
 use howlate_guard::Guard;
 use howlate_linux::clock;
-use howlate_load::{Running, StartError};
-use howlate_measure::{Process, allow_realtime};
+use howlate_load::{RunningLoad, StartError};
+use howlate_measure::{ProcessSetup, allow_realtime};
 use howlate_model::{
     AsText, Caveat, EndReason, Line, SettingWrite, Turn, TurnControl, TurnFailure, TurnFinished,
 };
@@ -19,24 +19,23 @@ use crate::disturbances::Disturbances;
 use crate::engines::Engines;
 use crate::environment::Environment;
 use crate::error::SessionError;
-use crate::loads::Loads;
 use crate::measured_turn::MeasuredTurn;
 use crate::recorder::{Intake, Recorder};
 use crate::request::Request;
-use crate::resume::{Begun, Resume};
+use crate::resume::{Resume, StartedSession};
 use crate::timelines::Timelines;
 use crate::traced_turn::TracedTurn;
 use crate::tracing::Tracing;
-use crate::turn_load::UnderLoad;
-use crate::turn_settings::Turning;
+use crate::turn_load::{TurnLoads, UnderLoad};
+use crate::turn_settings::TurnSettings;
 use crate::until::is_known;
 use crate::wakeup_file::WakeupFile;
 
-/// Takes all turns of `plan` that are not taken already; returns what was found.
+/// Runs all remaining turns of `plan`; returns the results.
 ///
 /// # Errors
 ///
-/// When nothing could be measured.
+/// When nothing was measured.
 pub fn measure(
     request: Request<'_>,
     environment: &Environment,
@@ -46,43 +45,50 @@ pub fn measure(
     check_loads(plan)?;
     let (mut tracing, mut untraced) = request.traced.map(Tracing::begin).transpose()?.unwrap_or_default();
     untraced.extend(tracing.as_mut().and_then(|tracing| keep_timelines(tracing, &request, environment)));
-    let Begun { recorder, mut turns } = resume.begin(&request, environment, plan)?;
+    let StartedSession { recorder, mut turns } = resume.begin(&request, environment, plan)?;
     if let (Some(traced), None) = (request.traced, &tracing) {
         turns.retain(|turn| !Tracing::is_traced(traced.from_round, turn));
     }
     let header = &recorder.analysis().header;
     let wakeups = request.samples_out.map(|path| WakeupFile::create(path, header)).transpose()?;
-    let mut process = Process::prepare(request.dma_latency_us);
+    let mut process = ProcessSetup::prepare(request.dma_latency_us);
     process.caveats.extend(allow_realtime(plan.conditions.iter().map(|condition| condition.policy)));
     let bounds = bounds(&request, environment, &process);
     let mut session = Session::begin(recorder, request.screen);
     (session.wakeups, session.tracing) = (wakeups, tracing);
-    session.loads.go_on = plan.has_runs_of_loads();
-    session.turning = holds_a_setting(plan).then(|| Turning::of_others(Guard::default()));
+    session.loads.reuse_running = plan.has_runs_of_loads();
+    session.turn_settings =
+        has_setting_writes(plan).then(|| TurnSettings::for_external_changes(Guard::default()));
     session.display.add(&plan.conditions, &turns);
-    session.knows(&untraced, environment, plan, &turns, &process);
+    session.record_known_caveats(&untraced, environment, plan, &turns, &process);
     let how = session.take_turns(&turns, &mut Engines::new(&environment.probes), &bounds);
     Ok(session.end(how?, environment))
 }
 
-/// Has what all CPUs do kept around late wake-ups, where that was asked for; what is to be said where it cannot be.
+/// Keeps timelines of late wake-ups if requested; returns a caveat if that is not possible.
 fn keep_timelines(tracing: &mut Tracing, request: &Request<'_>, environment: &Environment) -> Option<Caveat> {
     let traced = request.traced?;
-    let (recording, asked) = (request.out.or(request.kept), &environment.timeline_asked);
-    match Timelines::begin(traced.keep?, traced.late_above, recording, asked) {
+    let (recording, requested) = (request.out.or(request.kept), &environment.timeline_asked);
+    match Timelines::begin(traced.keep?, traced.late_above, recording, requested) {
         Ok(timelines) => tracing.keep(timelines),
         Err(caveat) => return Some(*caveat),
     }
     None
 }
 
-/// Whether a condition asks for a setting of the machine for its turns.
-fn holds_a_setting(plan: &Plan) -> bool {
-    plan.conditions.iter().any(|one| one.tuned.as_ref().is_some_and(|tuned| !tuned.writes.is_empty()))
+/// Whether a condition changes machine settings for its turns.
+fn has_setting_writes(plan: &Plan) -> bool {
+    plan.conditions
+        .iter()
+        .any(|condition| condition.tuned.as_ref().is_some_and(|tuned| !tuned.writes.is_empty()))
 }
 
-/// What bounds every turn.
-pub(crate) fn bounds(request: &Request<'_>, environment: &Environment, process: &Process) -> TurnControl {
+/// The control block that all turns share.
+pub(crate) fn bounds(
+    request: &Request<'_>,
+    environment: &Environment,
+    process: &ProcessSetup,
+) -> TurnControl {
     TurnControl {
         stop_above: request.stop_above,
         interrupted: Arc::clone(&environment.interrupted),
@@ -91,25 +97,24 @@ pub(crate) fn bounds(request: &Request<'_>, environment: &Environment, process: 
     }
 }
 
-/// So that nothing is measured in vain before a load that cannot be applied.
+/// Checks all loads first, so that no turn runs before a load that cannot be applied.
 pub(crate) fn check_loads(plan: &Plan) -> Result<(), StartError> {
     let loads = plan.conditions.iter().map(|condition| condition.load.clone());
     let once = deduplicate(&loads.collect::<Vec<_>>());
     once.iter().try_for_each(howlate_load::check)
 }
 
-/// A measurement under way.
+/// A running measurement.
 pub(crate) struct Session<T> {
     pub(crate) recorder: Recorder<T>,
     wakeups: Option<WakeupFile>,
     pub(crate) display: Display,
     disturbances: Disturbances,
     tracing: Option<Tracing>,
-    /// Puts settings of the machine in force for turns of conditions that ask for them.
-    pub(crate) turning: Option<Turning>,
-    /// Where the loads of turns come from.
-    pub(crate) loads: Loads,
-    /// Conditions whose program failed; it would fail again.
+    /// Applies the machine settings of conditions.
+    pub(crate) turn_settings: Option<TurnSettings>,
+    pub(crate) loads: TurnLoads,
+    /// Conditions whose program failed. It would fail again, so their turns are skipped.
     failed: Vec<u32>,
 }
 
@@ -121,23 +126,24 @@ impl<T: Intake> Session<T> {
             display: Display::new(screen),
             disturbances: Disturbances::new(),
             tracing: None,
-            turning: None,
-            loads: Loads::default(),
+            turn_settings: None,
+            loads: TurnLoads::default(),
             failed: Vec::new(),
         }
     }
 
-    /// Keeps what is to be said before anything is measured.
-    pub(crate) fn knows(
+    /// Records the caveats that are known before the first turn.
+    pub(crate) fn record_known_caveats(
         &mut self,
         untraced: &[Caveat],
         environment: &Environment,
         plan: &Plan,
         turns: &[Turn],
-        process: &Process,
+        process: &ProcessSetup,
     ) {
-        let known = untraced.iter().chain(&environment.refused).chain(&plan.left_out).chain(&process.caveats);
-        for caveat in known.cloned().chain(contention(turns, &environment.system)) {
+        let caveats =
+            untraced.iter().chain(&environment.refused).chain(&plan.left_out).chain(&process.caveats);
+        for caveat in caveats.cloned().chain(contention(turns, &environment.system)) {
             self.recorder.caveat(caveat);
         }
     }
@@ -153,17 +159,17 @@ impl<T: Intake> Session<T> {
             if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
                 continue;
             }
-            let (turned, begun) = self.turn_machine(turn);
+            let (applied, result) = self.apply_settings(turn);
             let started = clock::now();
-            let how = match begun {
+            let how = match result {
                 Ok(()) => self.take_turn_under_load(turn, engines, bounds)?,
-                Err(reason) => self.cannot_be_taken(turn, &reason),
+                Err(reason) => self.record_failed_turn(turn, &reason),
             };
             let conditions: Vec<u32> = turn.tasks.iter().map(|task| task.condition).collect();
             let (load, length) = (&turn.load, clock::now().since(started).as_secs_f64());
             log::debug!("turn of conditions {conditions:?} under load {load}: {how:?} after {length:.3} s");
-            let back = self.turn_machine_back(turn);
-            if let Some(ended) = [how, turned, back].into_iter().find(|one| *one != EndReason::Done) {
+            let back = self.restore_settings(turn);
+            if let Some(ended) = [how, applied, back].into_iter().find(|reason| *reason != EndReason::Done) {
                 return Ok(ended);
             }
             if is_known(self.recorder.analysis()) {
@@ -176,31 +182,30 @@ impl<T: Intake> Session<T> {
         Ok(EndReason::Done)
     }
 
-    /// Puts in force what the conditions of `turn` ask of the machine; the reason where nothing of it can be had.
-    fn turn_machine(&mut self, turn: &Turn) -> (EndReason, Result<(), AsText<TurnFailure>>) {
-        let Some(turning) = &mut self.turning else { return (EndReason::Done, Ok(())) };
-        // All threads of a turn are of one variant, with the same settings of the machine.
+    /// Applies the machine settings of `turn`; an error if none of them can be applied.
+    fn apply_settings(&mut self, turn: &Turn) -> (EndReason, Result<(), AsText<TurnFailure>>) {
+        let Some(turn_settings) = &mut self.turn_settings else { return (EndReason::Done, Ok(())) };
+        // All threads of a turn belong to the same variant, with the same machine settings.
         let first = turn.tasks.first().and_then(|task| {
             self.recorder.analysis().header.conditions.get(task.condition as usize)?.tuned.as_ref()
         });
         let writes: Vec<SettingWrite> = first.map_or_else(Vec::new, |tuned| tuned.writes.clone());
-        let (caveats, begun) = turning.begin(&writes);
-        (self.record_caveats(caveats), begun)
+        let (caveats, result) = turn_settings.begin(&writes);
+        (self.record_caveats(caveats), result)
     }
 
-    /// Puts it back. What somebody else has changed meanwhile is not tried again.
-    fn turn_machine_back(&mut self, turn: &Turn) -> EndReason {
-        let caveats = self.turning.as_mut().map_or_else(Vec::new, Turning::end);
-        if caveats.iter().any(|one| matches!(one, Caveat::SettingChanged { .. })) {
+    /// Restores the settings. Conditions whose settings another process has changed are not tried again.
+    fn restore_settings(&mut self, turn: &Turn) -> EndReason {
+        let caveats = self.turn_settings.as_mut().map_or_else(Vec::new, TurnSettings::end);
+        if caveats.iter().any(|caveat| matches!(caveat, Caveat::SettingChanged { .. })) {
             self.failed.extend(turn.tasks.iter().map(|task| task.condition));
         }
         self.record_caveats(caveats)
     }
 
-    /// Records what is to be said of settings. Where one cannot be put back, no turn to come would be of the machine that was
-    /// to be measured.
+    /// Records caveats about settings. If a setting cannot be restored, the run ends: later turns would measure another machine.
     fn record_caveats(&mut self, caveats: Vec<Caveat>) -> EndReason {
-        let is_left = caveats.iter().any(|one| matches!(one, Caveat::SettingNotRestored { .. }));
+        let is_left = caveats.iter().any(|caveat| matches!(caveat, Caveat::SettingNotRestored { .. }));
         caveats.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
         if is_left { EndReason::NotRestored } else { EndReason::Done }
     }
@@ -213,12 +218,12 @@ impl<T: Intake> Session<T> {
     ) -> Result<EndReason, SessionError> {
         match self.loads.begin(&turn.load) {
             Ok(load) => self.take_turn(turn, load, engines, bounds),
-            Err(error) => Ok(self.cannot_be_taken(turn, &AsText::Text(error.to_string()))),
+            Err(error) => Ok(self.record_failed_turn(turn, &AsText::Text(error.to_string()))),
         }
     }
 
-    /// A turn whose load cannot be started, or whose settings cannot be had, is reported; the rest goes on.
-    fn cannot_be_taken(&mut self, turn: &Turn, error: &AsText<TurnFailure>) -> EndReason {
+    /// Records a turn whose load or settings cannot be applied; the run continues.
+    fn record_failed_turn(&mut self, turn: &Turn, error: &AsText<TurnFailure>) -> EndReason {
         for task in &turn.tasks {
             self.failed.push(task.condition);
             self.recorder.keep(&Line::Finished(TurnFinished {
@@ -234,11 +239,11 @@ impl<T: Intake> Session<T> {
         EndReason::Done
     }
 
-    /// Measures under `load`, by the first engine that can; traces instead, if the turn is one to be traced.
+    /// Runs the turn under `load` with the first suitable engine, traced or measured.
     fn take_turn(
         &mut self,
         turn: &Turn,
-        load: Running,
+        load: RunningLoad,
         engines: &mut Engines<'_>,
         bounds: &TurnControl,
     ) -> Result<EndReason, SessionError> {
@@ -254,7 +259,7 @@ impl<T: Intake> Session<T> {
         disturbances.turn_begins();
         let joining = match self.tracing.as_mut().map(|tracing| tracing.turn_begins(turn)) {
             Some(Ok(joining)) => joining,
-            // The turn is like any other then.
+            // The turn is then measured like any other.
             Some(Err(refused)) => {
                 self.tracing = None;
                 recorder.caveat(*refused);
@@ -288,13 +293,13 @@ impl<T: Intake> Session<T> {
 
     pub(crate) fn end(mut self, how: EndReason, environment: &Environment) -> T {
         self.display.clear();
-        let turned_back = self.turning.take().map_or_else(Vec::new, Turning::finish);
-        let not_restored = turned_back.into_iter().chain(environment.put_back());
+        let restored = self.turn_settings.take().map_or_else(Vec::new, TurnSettings::finish);
+        let not_restored = restored.into_iter().chain(environment.put_back());
         let disturbances = self.disturbances.caveats(&self.recorder.analysis().header.system);
         let missing = self.wakeups.take().and_then(WakeupFile::close);
         let timelines = self.tracing.as_ref().and_then(Tracing::missing_timelines);
-        let known = not_restored.chain(disturbances).chain(missing).chain(timelines);
-        known.for_each(|caveat| self.recorder.caveat(caveat));
+        let caveats = not_restored.chain(disturbances).chain(missing).chain(timelines);
+        caveats.for_each(|caveat| self.recorder.caveat(caveat));
         self.recorder.end(Some(how))
     }
 }

@@ -1,18 +1,17 @@
-//! A turn that is traced: its wake-ups are split into parts, and are none of the result.
+//! Traced turns: their wake-ups are split into parts and do not count towards the result.
 
 use howlate_model::{Line, Sink, Span, ThreadProgress, Wakeup};
 
 use crate::display::Display;
-use crate::joining::Joining;
-use crate::loads::Loads;
+use crate::joining::TurnJoiner;
 use crate::recorder::{Intake, Recorder};
-use crate::turn_load::UnderLoad;
+use crate::turn_load::{TurnLoads, UnderLoad};
 
-/// What becomes of the lines of a turn that is traced: why its wake-ups were late, and nothing else.
+/// The sink of a traced turn, which records only the causes of late wake-ups.
 pub(crate) struct TracedTurn<'a, T> {
     recorder: &'a mut Recorder<T>,
     display: &'a mut Display,
-    joining: Joining<'a>,
+    joining: TurnJoiner<'a>,
     load: UnderLoad,
 }
 
@@ -20,14 +19,14 @@ impl<'a, T: Intake> TracedTurn<'a, T> {
     pub(crate) const fn begin(
         recorder: &'a mut Recorder<T>,
         display: &'a mut Display,
-        joining: Joining<'a>,
+        joining: TurnJoiner<'a>,
         load: UnderLoad,
     ) -> Self {
         Self { recorder, display, joining, load }
     }
 
-    /// The turn is over. Of its load only what is to be known of it is kept.
-    pub(crate) fn end(self, loads: &mut Loads) {
+    /// Ends the turn. Only caveats about its load are recorded.
+    pub(crate) fn end(self, loads: &mut TurnLoads) {
         let (lines, _) = self.load.end(loads);
         let caveats = lines.into_iter().filter(|line| matches!(line, Line::Caveat(_)));
         for line in caveats.chain(self.joining.end()) {

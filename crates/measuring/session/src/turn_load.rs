@@ -1,20 +1,44 @@
-//! The load of one turn: what it did, as lines of the recording.
+//! Loads of turns, and their lines in the recording.
 
-use howlate_load::{Ended, Running, Sample};
+use howlate_load::{EndedPart, LoadSample, RunningLoad, StartError};
 use howlate_model::{Caveat, Line, Load, LoadBlock, LoadReport, MonotonicTime, Turn};
-
 use howlate_procfs::{Root, idle_usage};
 
-use crate::loads::Loads;
+/// Starts the load of each turn, or reuses the load of the previous turn.
+#[derive(Default)]
+pub(crate) struct TurnLoads {
+    /// Whether consecutive turns with the same load share it, so that it must become steady only once. Otherwise each turn
+    /// starts a load of its own. That is necessary when turns change the machine, because the memory and the CPUs of a
+    /// load may depend on when it was started.
+    pub(crate) reuse_running: bool,
+    /// The load of the previous turn.
+    before: Option<(Load, RunningLoad)>,
+}
 
-/// The idle states of the one CPU that is measured.
+impl TurnLoads {
+    /// Returns the steady load of the next turn.
+    pub(crate) fn begin(&mut self, load: &Load) -> Result<RunningLoad, StartError> {
+        let same = self.before.take().and_then(|(of, running)| (of == *load).then_some(running));
+        match same.and_then(RunningLoad::reuse) {
+            Some(running) => Ok(running),
+            None => RunningLoad::start(load).map(RunningLoad::wait_until_steady),
+        }
+    }
+
+    /// Takes back the load of a finished turn.
+    pub(crate) fn end(&mut self, load: Load, running: RunningLoad) {
+        self.before = self.reuse_running.then_some((load, running));
+    }
+}
+
+/// Idle states of the measured CPU.
 struct IdleStates {
     cpu: u32,
     before: Vec<u64>,
 }
 
 impl IdleStates {
-    /// `None` where threads are not bound to one CPU, or it has no such states.
+    /// `None` if threads are not bound to a single CPU, or if it has no idle states.
     fn begin(turn: &Turn) -> Option<Self> {
         let cpu = turn.tasks.first()?.cpu?;
         let before = idle_usage(&Root::live(), cpu);
@@ -22,7 +46,7 @@ impl IdleStates {
         (is_one && !before.is_empty()).then_some(Self { cpu, before })
     }
 
-    /// How often each was entered since the last time.
+    /// How often each state was entered since the last call.
     fn since(&mut self) -> Vec<u64> {
         let now = idle_usage(&Root::live(), self.cpu);
         let before = std::mem::replace(&mut self.before, now);
@@ -30,9 +54,9 @@ impl IdleStates {
     }
 }
 
-/// A load under way, and what is measured under it.
+/// A running load and the turn that is measured under it.
 pub(crate) struct UnderLoad {
-    running: Running,
+    running: RunningLoad,
     load: Load,
     conditions: Vec<u32>,
     round: u32,
@@ -42,7 +66,7 @@ pub(crate) struct UnderLoad {
 }
 
 impl UnderLoad {
-    pub(crate) fn begin(running: Running, turn: &Turn) -> Self {
+    pub(crate) fn begin(running: RunningLoad, turn: &Turn) -> Self {
         Self {
             running,
             load: turn.load.clone(),
@@ -53,22 +77,20 @@ impl UnderLoad {
         }
     }
 
-    /// What the load did since the last sample, unless that was for blocks that ended at `until` too.
+    /// Lines about the load since the last sample; none if that was also taken for blocks that ended at `until`.
     pub(crate) fn sample(&mut self, until: MonotonicTime) -> Vec<Line> {
         if self.sampled_at.replace(until) == Some(until) { Vec::new() } else { self.lines() }
     }
 
     fn lines(&mut self) -> Vec<Line> {
         let sample = self.running.sample();
-        let ended = self
-            .running
-            .ended()
-            .into_iter()
-            .map(|Ended { part, words, .. }| Line::Caveat(Caveat::LoadEnded { load: part, words }));
+        let ended = self.running.newly_ended().into_iter().map(|EndedPart { part, reason, .. }| {
+            Line::Caveat(Caveat::LoadEnded { load: part, words: reason })
+        });
         std::iter::once(Line::Load(self.block(sample))).chain(ended).collect()
     }
 
-    fn block(&mut self, sample: Sample) -> LoadBlock {
+    fn block(&mut self, sample: LoadSample) -> LoadBlock {
         LoadBlock {
             conditions: self.conditions.clone(),
             round: self.round,
@@ -81,8 +103,8 @@ impl UnderLoad {
         }
     }
 
-    /// What the load did in a turn without blocks, and in all. It ends, unless `loads` lets it go on.
-    pub(crate) fn end(mut self, loads: &mut Loads) -> (Vec<Line>, Option<LoadReport>) {
+    /// Hands the load back to `loads`; returns the report on the load, and its lines if the turn had no blocks.
+    pub(crate) fn end(mut self, loads: &mut TurnLoads) -> (Vec<Line>, Option<LoadReport>) {
         let lines = if self.sampled_at.is_none() { self.lines() } else { Vec::new() };
         let report = self.running.report();
         loads.end(self.load, self.running);

@@ -1,33 +1,33 @@
-//! Settings of the machine that hold for one turn each.
+//! Machine settings that are applied for a single turn.
 
 use howlate_guard::{AppliedSettings, Guard};
 use howlate_linux::clock;
 use howlate_model::{AsText, Caveat, SettingWrite, Span, TurnFailure};
 
-/// What a machine is given before each turn, whether its settings were just changed, put back or left alone: turns
-/// would differ by that alone otherwise.
+/// Delay before every turn, whether or not its settings were changed: without it, turns would differ by the delay
+/// alone.
 const SETTLE: Span = Span::from_millis(50);
 
-/// Puts settings in force for a turn, and back after it.
-pub struct Turning {
+/// Applies machine settings for a turn and restores them afterwards.
+pub struct TurnSettings {
     guard: Guard,
     applied: Option<AppliedSettings>,
     settle: Span,
 }
 
-impl Turning {
-    /// With the guard that has the journal.
+impl TurnSettings {
+    /// Uses the guard that holds the journal.
     pub const fn with_guard(guard: Guard) -> Self {
         Self { guard, applied: None, settle: SETTLE }
     }
 
-    /// The same where no setting of the machine is tried, but whoever takes turns changes others: they are put back at the end.
-    pub const fn of_others(guard: Guard) -> Self {
+    /// For runs that try no machine settings, but whose engine changes settings by itself: they are restored at the end.
+    pub const fn for_external_changes(guard: Guard) -> Self {
         Self { guard, applied: None, settle: Span::ZERO }
     }
 
-    /// Puts `writes` in force as far as the kernel lets it, and waits for the machine to settle; tells what it did not
-    /// let, and why the turn cannot be taken where it let nothing. Nothing stays changed then, unless that is told.
+    /// Applies `writes` and waits for the machine to settle. Returns caveats about writes that the kernel refused. When it
+    /// refused all of them, the result is an error, and every remaining change has a caveat.
     pub(crate) fn begin(
         &mut self,
         writes: &[SettingWrite],
@@ -43,17 +43,17 @@ impl Turning {
             }
             self.applied = Some(applied);
         }
-        // A signal that ends the pause ends the measurement as well.
+        // A signal that ends this sleep also ends the measurement.
         drop(clock::sleep_for(self.settle));
         (caveats, Ok(()))
     }
 
-    /// Puts them back; tells what could not be, and what somebody else has changed meanwhile.
+    /// Restores the settings; returns caveats about those that were not restored, or that another process has changed meanwhile.
     pub(crate) fn end(&mut self) -> Vec<Caveat> {
         self.applied.take().map(AppliedSettings::undo).unwrap_or_default()
     }
 
-    /// Puts back whatever is left, and lets the journal go.
+    /// Restores the remaining settings and releases the journal.
     pub(crate) fn finish(mut self) -> Vec<Caveat> {
         let caveats = self.end();
         caveats.into_iter().chain(self.guard.end()).collect()

@@ -1,75 +1,75 @@
-//! Runs that go on until something is known: how their turns are planned, and when they end.
+//! Runs with a stop rule: the plan of their turns, and when they end.
 
 use howlate_analyse::sequential::{Decision, Unreachable, least_pairs, least_time, progress_of, run_lengths};
 use howlate_analyse::{Analysis, per_loop};
 use howlate_model::{Header, Span, StopRule, Turn};
 use howlate_plan::Plan;
 
-/// What a run goes on until, and for how long at most.
+/// A stop rule and a maximum duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Goal {
-    /// What is to be known.
+    /// The stop rule.
     pub figure: StopRule,
-    /// When it ends otherwise.
+    /// The run ends after this time in any case.
     pub at_most: Span,
 }
 
-/// How much of each condition a plan is to hold.
+/// Share of each condition in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// Time of each condition.
+pub struct ConditionShare {
+    /// Total time of each condition.
     pub duration: Span,
-    /// Turns of each.
+    /// Number of turns of each condition.
     pub rounds: u32,
 }
 
-/// A turn where conditions take turns: long enough to be undisturbed by its beginning, short enough to end soon after all is known.
+/// Duration of a turn with several conditions: long compared to its start, but short enough to end soon after the rule is satisfied.
 const TURN: Span = Span::from_secs(10);
-/// The same of two that are compared: what counts are the turns.
+/// Duration of a turn of two compared conditions, for which the number of turns counts.
 const COMPARED_TURN: Span = Span::from_secs(1);
 
-/// Why a run cannot go on until what was asked for.
+/// Why a stop rule cannot be satisfied.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NotUntil {
-    /// It takes longer than it may.
+pub enum GoalError {
+    /// It takes longer than the maximum.
     #[error("`{figure}` takes at least {}, and the run may take {}", howlate_render::numbers::rough(*.needs), howlate_render::numbers::rough(*.at_most))]
     TooLong {
-        /// What is to be known.
+        /// The stop rule.
         figure: StopRule,
-        /// How long that takes at least.
+        /// The minimum duration.
         needs: Span,
-        /// How long the run may take.
+        /// The maximum duration.
         at_most: Span,
     },
-    /// Events that may come this often are not told apart.
+    /// Events that are this frequent cannot be distinguished.
     #[error("`{figure}` cannot be counted: late wake-ups that come together count once, and one in {} is the most that can be told apart", howlate_render::numbers::rough(*.least))]
     TooOften {
-        /// What is to be known.
+        /// The stop rule.
         figure: StopRule,
-        /// The shortest time in which one may be allowed.
+        /// The shortest time between events that can be distinguished.
         least: Span,
     },
-    /// Latencies are not told apart as well as that.
+    /// Latencies are not resolved finely enough.
     #[error("`{figure}` cannot be reached: latencies are told apart to 1 %, and their intervals to ±{} %", .least * 100.0)]
     TooFine {
-        /// What is to be known.
+        /// The stop rule.
         figure: StopRule,
-        /// The smallest share.
+        /// The smallest relative interval.
         least: f64,
     },
-    /// A program is watched as it is.
+    /// A watched program has no second condition.
     #[error("`{}` is about two conditions, and a program is watched as it is", StopRule::Compared)]
     Watched,
-    /// There are not two conditions.
+    /// The run does not have two conditions.
     #[error("`{}` is about two conditions; this run has {found}", StopRule::Compared)]
     NotTwo {
-        /// How many there are.
+        /// The number of conditions.
         found: usize,
     },
 }
 
-impl NotUntil {
-    /// What to do.
+impl GoalError {
+    /// What to do about the error.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::TooLong { .. } => {
@@ -88,7 +88,7 @@ impl NotUntil {
         }
     }
 
-    /// Where no time is enough.
+    /// The error for a rule that no duration satisfies.
     pub const fn unreachable(figure: StopRule, reason: Unreachable) -> Self {
         match reason {
             Unreachable::TooOften { least } => Self::TooOften { figure, least },
@@ -98,18 +98,18 @@ impl NotUntil {
 }
 
 impl Goal {
-    /// The plan that `make` makes of a share of time for each condition: in one turn where there is one condition, and else in
-    /// turns, as `in_turns` asks for.
+    /// Makes a plan with `make`, from a share for each condition: a single turn for a single condition, otherwise several
+    /// turns.
     ///
     /// # Errors
     ///
-    /// When it cannot be known, or not in that time; what `make` returns.
-    pub fn plan<E: From<NotUntil>>(
+    /// When the rule cannot be satisfied in the maximum duration, and the errors of `make`.
+    pub fn plan<E: From<GoalError>>(
         self,
         in_turns: bool,
-        make: impl Fn(Share) -> Result<Plan, E>,
+        make: impl Fn(ConditionShare) -> Result<Plan, E>,
     ) -> Result<Plan, E> {
-        let whole = make(Share { duration: self.at_most, rounds: 1 })?;
+        let whole = make(ConditionShare { duration: self.at_most, rounds: 1 })?;
         self.check(&whole)?;
         let groups = whole.turns.len() as u64;
         if groups == 1 && !in_turns {
@@ -117,24 +117,24 @@ impl Goal {
         }
         let duration = Span::from_nanos(self.at_most.as_nanos() / groups.max(1));
         let rounds = u32::try_from(duration.as_nanos() / self.turn().as_nanos()).unwrap_or(u32::MAX).max(1);
-        make(Share { duration, rounds })
+        make(ConditionShare { duration, rounds })
     }
 
-    /// How long a program must be watched at least, and how many wake-ups of each thread that takes, where these count.
+    /// Minimum duration of watching a program, and the necessary number of wake-ups of each thread if the rule counts them.
     ///
     /// # Errors
     ///
-    /// When no time is enough, or more than there is.
-    pub fn of_watched(self) -> Result<(Span, Option<u64>), NotUntil> {
+    /// When no duration is enough, or more than the maximum is needed.
+    pub fn of_watched(self) -> Result<(Span, Option<u64>), GoalError> {
         let Self { figure, at_most } = self;
         if figure == StopRule::Compared {
-            return Err(NotUntil::Watched);
+            return Err(GoalError::Watched);
         }
         // How often its threads wake is not known yet.
         let lengths = run_lengths(figure, Span::from_nanos(1));
-        let lengths = lengths.map_err(|reason| NotUntil::unreachable(figure, reason))?;
+        let lengths = lengths.map_err(|reason| GoalError::unreachable(figure, reason))?;
         match lengths.least > at_most && figure.interval().is_none() {
-            true => Err(NotUntil::TooLong { figure, needs: lengths.least, at_most }),
+            true => Err(GoalError::TooLong { figure, needs: lengths.least, at_most }),
             false => Ok((lengths.least, lengths.wakeups)),
         }
     }
@@ -146,46 +146,46 @@ impl Goal {
         }
     }
 
-    /// How long a run whose conditions have one turn each in `plan` takes at least.
+    /// Minimum duration of a run; `plan` has one turn of each condition.
     ///
     /// # Errors
     ///
-    /// When no time is enough.
-    pub fn least(self, plan: &Plan) -> Result<Span, NotUntil> {
+    /// When no duration is enough.
+    pub fn least(self, plan: &Plan) -> Result<Span, GoalError> {
         let figure = self.figure;
         if figure == StopRule::Compared {
             let analysis = Analysis::new(Header::for_conditions(plan.conditions.clone()));
             let found = per_loop(&analysis).len();
             let of_both = COMPARED_TURN.times(2 * least_pairs());
-            return if found == 2 { Ok(of_both) } else { Err(NotUntil::NotTwo { found }) };
+            return if found == 2 { Ok(of_both) } else { Err(GoalError::NotTwo { found }) };
         }
         let longest =
             |turn: &Turn| turn.tasks.iter().map(|task| task.work.length()).max().unwrap_or_default();
         let of_turn = |turn: &Turn| {
-            least_time(figure, longest(turn)).map_err(|reason| NotUntil::unreachable(figure, reason))
+            least_time(figure, longest(turn)).map_err(|reason| GoalError::unreachable(figure, reason))
         };
-        let times: Result<Vec<Span>, NotUntil> = plan.turns.iter().map(of_turn).collect();
+        let times: Result<Vec<Span>, GoalError> = plan.turns.iter().map(of_turn).collect();
         Ok(times?.into_iter().fold(Span::ZERO, Span::plus))
     }
 
-    fn check(self, plan: &Plan) -> Result<(), NotUntil> {
+    fn check(self, plan: &Plan) -> Result<(), GoalError> {
         let Self { figure, at_most } = self;
         let needs = self.least(plan)?;
         // A limit can be refuted long before it could hold.
         if needs > at_most && figure.interval().is_none() {
-            Err(NotUntil::TooLong { figure, needs, at_most })
+            Err(GoalError::TooLong { figure, needs, at_most })
         } else {
             Ok(())
         }
     }
 }
 
-/// Whether all is known that the run goes on until.
+/// Whether the stop rule is satisfied.
 pub fn is_known(analysis: &Analysis) -> bool {
     progress_of(analysis).is_some_and(|found| found.decision != Decision::Undecided)
 }
 
-/// The same while a turn goes on, which says nothing of two that are compared turn by turn.
+/// Whether the stop rule is satisfied during a turn. A comparison is only evaluated between turns.
 pub(crate) fn is_known_within_a_turn(analysis: &Analysis) -> bool {
     analysis.header.until != Some(StopRule::Compared) && is_known(analysis)
 }
@@ -195,8 +195,8 @@ mod tests {
     use super::*;
     use howlate_model::{Condition, Load, Task, Wait, Work};
 
-    /// One turn of each of so many conditions, which differ in their period.
-    fn made(conditions: u64) -> impl Fn(Share) -> Result<Plan, NotUntil> {
+    /// Plans one turn of each of `conditions`, which differ in their period.
+    fn made(conditions: u64) -> impl Fn(ConditionShare) -> Result<Plan, GoalError> {
         move |share| {
             let work = |millis: u64| Work::Cyclic {
                 mechanism: Wait::ClockNanosleep,
@@ -259,7 +259,9 @@ mod tests {
         assert!(refused("compare decided", 8, 3).contains("this run has 3"));
         // 75 001 wake-ups of a millisecond, and of two.
         assert!(
-            goal("p99.9 ±5%", 1).least(&made(2)(Share { duration: Span::ZERO, rounds: 1 }).unwrap()).unwrap()
+            goal("p99.9 ±5%", 1)
+                .least(&made(2)(ConditionShare { duration: Span::ZERO, rounds: 1 }).unwrap())
+                .unwrap()
                 == Span::from_millis(225_003)
         );
     }

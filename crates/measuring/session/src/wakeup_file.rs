@@ -1,18 +1,18 @@
-//! Handing every wake-up on to a file.
+//! A file with every wake-up.
 
 use std::path::Path;
 
 use howlate_model::{Block, Caveat, Header, MonotonicTime, Turn, Wakeup};
 use howlate_recording::{CreateError, Samples, TurnOf};
 
-/// A file of wake-ups under way.
+/// An open file of wake-ups.
 pub(crate) struct WakeupFile {
     file: Samples,
     /// Condition and round of each thread of the current turn.
     threads: Vec<TurnOf>,
-    /// Whether the turn's wake-ups are taken from its blocks, rather than one by one.
+    /// Whether wake-ups of this turn come from its blocks instead of one by one.
     in_blocks: bool,
-    /// Wake-ups that blocks were too many for.
+    /// Wake-ups that were left out of blocks.
     missing: u64,
 }
 
@@ -27,7 +27,7 @@ impl WakeupFile {
         self.in_blocks = turn.tasks.iter().any(|task| task.work.wait().is_none());
     }
 
-    /// Wake-ups of a thread of the current turn.
+    /// Adds wake-ups of a thread of the current turn.
     pub(crate) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
         if self.in_blocks {
             return;
@@ -53,7 +53,7 @@ impl WakeupFile {
         self.file.write(block.condition, block.round, &wakeups);
     }
 
-    /// Completes the file; tells what is not in it.
+    /// Completes the file; returns a caveat about missing wake-ups.
     pub(crate) fn close(self) -> Option<Caveat> {
         let path = self.file.path().display().to_string();
         match self.file.close() {

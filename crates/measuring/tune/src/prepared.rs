@@ -6,7 +6,7 @@ use howlate_model::{Condition, SettingScope, Span, Turn};
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_render::Listed;
-use howlate_session::{Environment, Parts, Request, Resume, Turning, measure_in_steps};
+use howlate_session::{AdaptiveParts, Environment, Request, Resume, TurnSettings, measure_in_steps};
 
 use crate::candidates::Candidates;
 use crate::error::TuneError;
@@ -87,7 +87,7 @@ impl Prepared {
     /// # Errors
     ///
     /// When another howlate or another program changes them, or they could not be put back for certain.
-    pub fn turning(&self) -> Result<Option<Turning>, TuneError> {
+    pub fn turning(&self) -> Result<Option<TurnSettings>, TuneError> {
         if !self.candidates.change_the_machine() {
             return Ok(None);
         }
@@ -96,7 +96,7 @@ impl Prepared {
             return Err(TuneError::Tuners(tuners));
         }
         self.guard.begin()?;
-        Ok(Some(Turning::with_guard(self.guard.clone())))
+        Ok(Some(TurnSettings::with_guard(self.guard.clone())))
     }
 
     /// The search, and the plan with all conditions that it begins with.
@@ -115,13 +115,13 @@ impl Prepared {
         self,
         request: Request<'_>,
         environment: &Environment,
-        turning: Option<Turning>,
+        turning: Option<TurnSettings>,
         resume: Resume,
     ) -> Result<Found, TuneError> {
         let (mut trying, plan) = self.trying();
         // Said now: the baseline against itself alone takes several seconds.
         trying.check_time_for_turns_of(self.turn().estimate);
-        let parts = Parts { turning, engine: None };
+        let parts = AdaptiveParts { turn_settings: turning, engine: None };
         let track = measure_in_steps(request, environment, &plan, &mut trying, parts, resume)?;
         Ok(self.found(trying, track))
     }

@@ -12,7 +12,7 @@ use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_recording::Reader;
 use howlate_render::{self as render, Fate, TunedProgram};
-use howlate_session::{Step, Steps, replay};
+use howlate_session::{AdaptivePlan, AdaptiveStep, replay};
 
 use crate::candidates::{Candidate, Candidates};
 use crate::facts::Facts;
@@ -154,13 +154,13 @@ fn track_of(trying: &Trying) -> Track {
 
 /// Takes all steps from `step` on; returns what is recorded.
 fn go_on(
-    mut step: Option<Step>,
+    mut step: Option<AdaptiveStep>,
     trying: &mut Trying,
     track: &mut Track,
     mut take: impl FnMut(&Turn, &[Condition]) -> Vec<Line>,
 ) -> Vec<Line> {
     let mut recorded = Vec::new();
-    while let Some(Step { conditions, turns }) = step {
+    while let Some(AdaptiveStep { conditions, turns }) = step {
         let mut keep = |track: &mut Track, line: Line| {
             track.add(&line);
             recorded.push(line);
@@ -188,7 +188,7 @@ fn each_step_says_its_stage_and_the_time_that_is_left_for_all() {
     let mut trying = Trying::new(trials(), &candidates, &options);
     let mut track = track_of(&trying);
     let mut seen: Vec<render::Stage> = Vec::new();
-    while let Some(Step { conditions, turns }) = trying.next(&track) {
+    while let Some(AdaptiveStep { conditions, turns }) = trying.next(&track) {
         seen.push(trying.stage());
         conditions.into_iter().for_each(|one| track.add(&Line::Condition(Box::new(one))));
         let all = track.analysis.header.conditions.clone();

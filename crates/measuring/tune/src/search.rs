@@ -9,7 +9,7 @@ use howlate_knobs::{Change, ThreadSetting};
 use howlate_model::{Caveat, Condition, SettingWrite, Span, TunedKnobs, Tuning};
 use howlate_plan::Trials;
 use howlate_render::{self as render, TuneStage};
-use howlate_session::{Step, Steps};
+use howlate_session::{AdaptivePlan, AdaptiveStep};
 
 use crate::altered::{altered, writes};
 use crate::budget::{Budget, Looks};
@@ -214,14 +214,14 @@ impl Trying {
     }
 
     /// So many more rounds of these variants.
-    fn rounds(&mut self, variants: &[usize], rounds: usize) -> Step {
+    fn rounds(&mut self, variants: &[usize], rounds: usize) -> AdaptiveStep {
         let until = self.round.saturating_add(u32::try_from(rounds).unwrap_or(u32::MAX));
         let turns = self.trials.turns(variants, self.round..until);
         self.round = until;
         self.budget.spend(turns.len());
         let conditions = self.trials.conditions()[self.known..].to_vec();
         self.known = self.trials.conditions().len();
-        Step { conditions, turns }
+        AdaptiveStep { conditions, turns }
     }
 
     fn look(
@@ -235,7 +235,7 @@ impl Trying {
         trial.look(track, &self.indices(base), from, |arm| self.indices(variant(arm)));
     }
 
-    fn after_self_test(&mut self, track: &Track) -> Option<Step> {
+    fn after_self_test(&mut self, track: &Track) -> Option<AdaptiveStep> {
         let mut trial = Trial::new(1, self.goal, 1, CONFIDENCE);
         self.look(&mut trial, track, BASELINE, 0, |_| self.nothing);
         self.self_test = Some(trial);
@@ -258,7 +258,7 @@ impl Trying {
     }
 
     /// So many more rounds of the baseline and what is open.
-    fn screen(&mut self, open: &[usize], rounds: usize) -> Step {
+    fn screen(&mut self, open: &[usize], rounds: usize) -> AdaptiveStep {
         let arms = open.iter().map(|arm| self.tried[*arm].variant);
         let variants: Vec<usize> = std::iter::once(BASELINE).chain(arms).collect();
         self.rounds(&variants, rounds)
@@ -270,7 +270,13 @@ impl Trying {
         open.into_iter().filter(|arm| self.refused(self.tried[*arm].variant, track).is_none()).collect()
     }
 
-    fn after_screening(&mut self, track: &Track, from: u32, looks: Looks, look: usize) -> Option<Step> {
+    fn after_screening(
+        &mut self,
+        track: &Track,
+        from: u32,
+        looks: Looks,
+        look: usize,
+    ) -> Option<AdaptiveStep> {
         let mut trial = self.screening.take()?;
         self.look(&mut trial, track, BASELINE, from, |arm| self.tried[arm].variant);
         self.screening = Some(trial);
@@ -287,7 +293,7 @@ impl Trying {
     }
 
     /// Begins with what helps most.
-    fn join(&mut self, track: &Track) -> Option<Step> {
+    fn join(&mut self, track: &Track) -> Option<AdaptiveStep> {
         let helpful = self.helpful(track);
         let Some((best, rest)) = helpful.split_first() else { return self.end() };
         let variant = self.tried[*best].variant;
@@ -308,7 +314,7 @@ impl Trying {
     }
 
     /// Tries the next one beside the set, or confirms the set.
-    fn go_on_joining(&mut self, mut joining: Joining) -> Option<Step> {
+    fn go_on_joining(&mut self, mut joining: Joining) -> Option<AdaptiveStep> {
         while !joining.rest.is_empty() && self.budget.has_time_to_combine(PAIRS) {
             let next = joining.rest.remove(0);
             let Some(variant) = self.together(&joining.set, next) else { continue };
@@ -332,7 +338,7 @@ impl Trying {
         self.trials.add(|one| with(one, &back).and_then(|_| with(one, &forth)))
     }
 
-    fn after_joining(&mut self, track: &Track, mut joining: Joining) -> Option<Step> {
+    fn after_joining(&mut self, track: &Track, mut joining: Joining) -> Option<AdaptiveStep> {
         if let Some((next, variant, from)) = joining.trying.take() {
             let confidence = 1.0 - (1.0 - CONFIDENCE) / share(joining.steps);
             let mut trial = Trial::new(1, self.goal, 1, confidence);
@@ -345,7 +351,7 @@ impl Trying {
         self.go_on_joining(joining)
     }
 
-    fn confirm(&mut self, joining: &Joining) -> Step {
+    fn confirm(&mut self, joining: &Joining) -> AdaptiveStep {
         let names = joining.set.iter().map(|place| self.tried[*place].name.to_owned()).collect();
         let candidates = joining.set.iter().map(|place| self.tried[*place].candidate).collect();
         self.confirming = Some(Confirming { candidates, names, variant: joining.variant, from: self.round });
@@ -354,7 +360,7 @@ impl Trying {
         self.rounds(&[BASELINE, joining.variant], rounds)
     }
 
-    const fn end(&mut self) -> Option<Step> {
+    const fn end(&mut self) -> Option<AdaptiveStep> {
         self.is_done = true;
         None
     }
@@ -399,14 +405,14 @@ fn share(steps: usize) -> f64 {
     steps.max(1) as f64
 }
 
-impl Steps for Trying {
+impl AdaptivePlan for Trying {
     fn tuning(&self) -> Tuning {
         let turn = self.trials.turn();
         let (samples, duration) = (turn.tasks.first().and_then(|task| task.samples), turn.duration);
         Tuning { goal: self.goal.name().to_owned(), budget: self.budget.whole(), samples, duration }
     }
 
-    fn next(&mut self, track: &Track) -> Option<Step> {
+    fn next(&mut self, track: &Track) -> Option<AdaptiveStep> {
         self.budget.has_taken(track.duration());
         match std::mem::replace(&mut self.stage, Stage::Begin) {
             Stage::Begin if self.needs.is_some() => self.end(),

@@ -46,11 +46,11 @@ impl GapsArgs {
         GapRequest {
             cpus: self.cpus.clone(),
             policy: self.policy,
-            above: self.above,
-            lasts: Some(self.duration),
-            traces: self.tracer == "auto",
-            may_lock: self.yes_lock,
-            copies: None,
+            threshold: self.above,
+            duration: Some(self.duration),
+            use_tracing: self.tracer == "auto",
+            allow_lockup: self.yes_lock,
+            copied_bytes: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use howlate_blackbox::{InstallError, RecordError, SnapError};
 use howlate_cli::{NothingToTrace, built_in_plans};
 use howlate_fleet::{FleetError, HostError};
-use howlate_gaps::NoGaps;
+use howlate_gaps::GapError;
 use howlate_guest::GuestError;
 use howlate_load::StartError;
 use howlate_model::{Caveat, TimeRangeError, TracerRefusal, shell_path, shell_word};
@@ -45,7 +45,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Session(#[from] SessionError),
     #[error(transparent)]
-    Gaps(#[from] NoGaps),
+    Gaps(#[from] GapError),
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
     #[error("cannot write the result: {0}")]

@@ -1,10 +1,10 @@
-//! Threads under `SCHED_DEADLINE`: what lies between the beginning of a period and the time at which its thread runs.
+//! Threads under `SCHED_DEADLINE`: the time from the start of a period until its thread runs.
 //!
 //! ```text
 //! sched_yield ─► the kernel replenishes the runtime ─► reads the clock ─► ring ─► drained by the caller
 //! ```
 
-mod turns;
+mod loops;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,19 +16,19 @@ use howlate_linux::{clock, memory, sched, signal, thread};
 use howlate_model::{CpuSet, Latency, Policy, Span, ThresholdAction, Wakeup};
 
 use crate::loops::{NEVER, Stop};
-use crate::ring::{Ring, RingWriter};
-use turns::{Yielding, turn};
+use crate::ring::{RingWriter, WakeupRing};
+use loops::{SchedYield, measure_periods};
 
 const STACK: usize = 512 * 1024;
-/// A ring holds the periods of so many seconds, so that a caller that gets no CPU for a while loses none.
-const RING: Span = Span::from_secs(8);
+/// A ring holds the periods of this time, so that a caller that gets no CPU for a while loses none.
+const RING_TIME: Span = Span::from_secs(8);
 
-/// What one thread asks the kernel for.
+/// Parameters of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlineThread {
-    /// Time that it may run in each period.
+    /// CPU time in each period.
     pub runtime: Span,
-    /// The period, which is its deadline too.
+    /// The period, which is also the deadline.
     pub period: Span,
 }
 
@@ -37,9 +37,9 @@ impl DeadlineThread {
         Policy::Deadline { runtime: self.runtime, deadline_period: self.period }
     }
 
-    /// Periods that a ring holds.
-    fn ring(self) -> usize {
-        let periods = RING.as_nanos() / self.period.as_nanos().max(1);
+    /// Number of periods that a ring holds.
+    fn ring_capacity(self) -> usize {
+        let periods = RING_TIME.as_nanos() / self.period.as_nanos().max(1);
         usize::try_from(periods.clamp(64, 1 << 20)).unwrap_or(64)
     }
 }
@@ -47,77 +47,74 @@ impl DeadlineThread {
 /// What is measured.
 #[derive(Clone, Debug)]
 pub struct DeadlinePlan {
-    /// One thread each.
     pub threads: Vec<DeadlineThread>,
-    /// Where they may run; `None`: where the caller may.
+    /// Their affinity; `None`: that of the caller.
     pub cpus: Option<CpuSet>,
     /// A latency above it ends the run.
     pub stop_above: Option<Span>,
-    /// What the thread that was above does then.
+    /// Called by the thread that was above it.
     pub on_above: Option<ThresholdAction>,
     /// Set to end the run.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// What of a thread's settings was refused.
+/// The step of a thread's set-up that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// There is no such thread.
+pub enum DeadlineStep {
+    /// The thread could not be started.
     Start,
-    /// It was not bound to its CPUs.
+    /// Binding it to its CPUs.
     Bind,
-    /// It was not given its runtime and period.
+    /// Setting its runtime and period.
     Policy,
-    /// The kernel took them, and reports others.
+    /// The kernel accepted them, but reports other values.
     ReadBack,
 }
 
-/// Why no thread runs.
+/// Why the threads were not started.
 #[derive(Debug, thiserror::Error)]
 #[error("thread {thread}: {source}")]
-pub struct DeadlineRefused {
-    /// Its place among the threads.
+pub struct DeadlineSetupError {
+    /// Index of the thread.
     pub thread: usize,
-    /// What was asked for.
-    pub step: Step,
-    /// What the kernel said.
+    pub step: DeadlineStep,
     pub source: io::Error,
 }
 
-/// How it ended.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeadlineEnd {
     /// The first thread that was above the threshold, and its latency.
     pub above: Option<(usize, Latency)>,
-    /// Threads whose runtime or period are others by now.
+    /// Threads whose runtime or period was changed meanwhile.
     pub changed: Vec<usize>,
-    /// Latencies that came faster than they were drained.
+    /// Latencies lost because the ring was full.
     pub lost: u64,
 }
 
-/// The threads, running.
+/// The running threads.
 pub struct DeadlineThreads {
-    threads: Vec<(Arc<Ring>, JoinHandle<Over>)>,
+    threads: Vec<(Arc<WakeupRing>, JoinHandle<ThreadEnd>)>,
     tids: Vec<u32>,
     stop: Stop,
 }
 
 /// How one thread ended.
-struct Over {
+struct ThreadEnd {
     above: Option<Wakeup>,
     is_changed: bool,
 }
 
-/// The id of a thread, or what it was refused.
-type Settled = (usize, Result<u32, (Step, io::Error)>);
+/// Index of a thread, and its thread id or what failed.
+type SetupResult = (usize, Result<u32, (DeadlineStep, io::Error)>);
 
 impl DeadlineThreads {
-    /// Starts the threads; they begin together.
+    /// Starts the threads, which begin together.
     ///
     /// # Errors
     ///
-    /// When one of them is refused what it asks for; none runs then.
-    pub fn begin(plan: &DeadlinePlan) -> Result<Self, DeadlineRefused> {
+    /// When the set-up of any of them fails; none runs then.
+    pub fn begin(plan: &DeadlinePlan) -> Result<Self, DeadlineSetupError> {
         let stop = Stop {
             on_above: plan.on_above.clone(),
             interrupted: Arc::clone(&plan.interrupted),
@@ -126,37 +123,36 @@ impl DeadlineThreads {
         let gate = Arc::new(Barrier::new(plan.threads.len() + 1));
         let (to_caller, from_threads) = channel();
         let mut threads = Vec::new();
-        for (number, asked) in plan.threads.iter().enumerate() {
-            let ring = Ring::new(asked.ring());
-            let one = One {
+        for (number, parameters) in plan.threads.iter().enumerate() {
+            let ring = WakeupRing::new(parameters.ring_capacity());
+            let thread = ThreadSetup {
                 number,
-                asked: *asked,
+                parameters: *parameters,
                 cpus: plan.cpus.clone(),
                 stop_above: plan.stop_above.map_or(NEVER, Latency::from_span),
                 stop: stop.clone(),
                 gate: Arc::clone(&gate),
                 out: RingWriter::new(Arc::clone(&ring)),
             };
-            let refused = |source| DeadlineRefused { thread: number, step: Step::Start, source };
-            threads.push((ring, one.start(to_caller.clone()).map_err(refused)?));
+            let failed = |source| DeadlineSetupError { thread: number, step: DeadlineStep::Start, source };
+            threads.push((ring, thread.start(to_caller.clone()).map_err(failed)?));
         }
-        let tids = settled(&from_threads, plan.threads.len());
+        let tids = setup_results(&from_threads, plan.threads.len());
         if tids.is_err() {
-            stop.ask();
+            stop.request();
         }
         gate.wait();
         Ok(Self { threads, tids: tids?, stop })
     }
 
-    /// The ids of the threads.
     pub fn tids(&self) -> &[u32] {
         &self.tids
     }
 
-    /// Hands on the latencies since the last call, each with the place of its thread, in the order of each thread.
+    /// Calls `take` with the latencies since the last call and the index of their thread, in each thread's order.
     pub fn drain(&self, take: &mut dyn FnMut(usize, Latency)) {
         for (number, (ring, _)) in self.threads.iter().enumerate() {
-            ring.drain(|arrived| arrived.wakeups().for_each(|one| take(number, one.latency())));
+            ring.drain(|pending| pending.wakeups().for_each(|wakeup| take(number, wakeup.latency())));
         }
     }
 
@@ -165,9 +161,9 @@ impl DeadlineThreads {
         self.stop.above.load(Ordering::Relaxed)
     }
 
-    /// Ends them at their next periods; hands on the last latencies.
+    /// Stops the threads at their next periods; calls `take` with the last latencies.
     pub fn end(mut self, take: &mut dyn FnMut(usize, Latency)) -> DeadlineEnd {
-        self.stop.ask();
+        self.stop.request();
         while !self.threads.iter().all(|(_, thread)| thread.is_finished()) {
             self.drain(take);
             drop(clock::sleep_for(Span::from_millis(1)));
@@ -176,39 +172,43 @@ impl DeadlineThreads {
         let (mut end, mut first) = (DeadlineEnd::default(), None);
         for (number, (ring, thread)) in std::mem::take(&mut self.threads).into_iter().enumerate() {
             end.lost += ring.lost();
-            let Ok(over) = thread.join() else { continue };
-            if over.is_changed {
+            let Ok(thread_end) = thread.join() else { continue };
+            if thread_end.is_changed {
                 end.changed.push(number);
             }
-            first =
-                first.into_iter().chain(over.above.map(|one| (one.ran, number, one))).min_by_key(|one| one.0);
+            first = first
+                .into_iter()
+                .chain(thread_end.above.map(|wakeup| (wakeup.ran, number, wakeup)))
+                .min_by_key(|(ran, ..)| *ran);
         }
-        end.above = first.map(|(_, number, one)| (number, one.latency()));
+        end.above = first.map(|(_, number, wakeup)| (number, wakeup.latency()));
         end
     }
 }
 
-/// Whoever gives up leaves no thread behind.
 impl Drop for DeadlineThreads {
     fn drop(&mut self) {
-        self.stop.ask();
+        self.stop.request();
     }
 }
 
-/// The ids of all threads; the first refusal otherwise.
-fn settled(from_threads: &Receiver<Settled>, threads: usize) -> Result<Vec<u32>, DeadlineRefused> {
-    let mut all: Vec<Settled> = from_threads.iter().take(threads).collect();
-    all.sort_unstable_by_key(|(number, _)| *number);
-    let of = |(thread, settled): Settled| {
-        settled.map_err(|(step, source)| DeadlineRefused { thread, step, source })
+/// The ids of all threads, or the first failure.
+fn setup_results(
+    from_threads: &Receiver<SetupResult>,
+    threads: usize,
+) -> Result<Vec<u32>, DeadlineSetupError> {
+    let mut results: Vec<SetupResult> = from_threads.iter().take(threads).collect();
+    results.sort_unstable_by_key(|(number, _)| *number);
+    let tid = |(thread, result): SetupResult| {
+        result.map_err(|(step, source)| DeadlineSetupError { thread, step, source })
     };
-    all.into_iter().map(of).collect()
+    results.into_iter().map(tid).collect()
 }
 
-/// What a thread is given.
-struct One {
+/// A thread before it starts.
+struct ThreadSetup {
     number: usize,
-    asked: DeadlineThread,
+    parameters: DeadlineThread,
     cpus: Option<CpuSet>,
     stop_above: Latency,
     stop: Stop,
@@ -216,38 +216,45 @@ struct One {
     out: RingWriter,
 }
 
-impl One {
-    /// A thread that has told how it fared before it measures.
-    fn start(mut self, told: Sender<Settled>) -> io::Result<JoinHandle<Over>> {
-        let named = Builder::new().name(format!("howlate-{}", self.number)).stack_size(STACK);
-        named.spawn(move || {
-            drop(told.send((self.number, self.settle())));
-            drop(told);
+impl ThreadSetup {
+    /// Starts the thread, which sends the result of its set-up before it measures.
+    fn start(mut self, results: Sender<SetupResult>) -> io::Result<JoinHandle<ThreadEnd>> {
+        let builder = Builder::new().name(format!("howlate-{}", self.number)).stack_size(STACK);
+        builder.spawn(move || {
+            drop(results.send((self.number, self.apply())));
+            drop(results);
             self.gate.wait();
-            if self.stop.is_asked() {
-                return Over { above: None, is_changed: false };
+            if self.stop.is_requested() {
+                return ThreadEnd { above: None, is_changed: false };
             }
-            let above = turn(self.asked.period, self.stop_above, &mut Yielding, &self.stop, &mut self.out);
-            Over { above, is_changed: !self.is_in_force() }
+            let above = measure_periods(
+                self.parameters.period,
+                self.stop_above,
+                &mut SchedYield,
+                &self.stop,
+                &mut self.out,
+            );
+            ThreadEnd { above, is_changed: !self.is_in_force() }
         })
     }
 
-    /// Gives the calling thread what it asks for, and reads it back.
-    fn settle(&self) -> Result<u32, (Step, io::Error)> {
+    /// Applies the parameters to the calling thread, and reads them back.
+    fn apply(&self) -> Result<u32, (DeadlineStep, io::Error)> {
         memory::touch_stack();
         signal::block_all_but_wake_up();
         if let Some(cpus) = &self.cpus {
-            sched::bind(cpus).map_err(|error| (Step::Bind, error))?;
+            sched::bind(cpus).map_err(|error| (DeadlineStep::Bind, error))?;
         }
-        sched::set_policy(sched::THIS_THREAD, self.asked.policy()).map_err(|error| (Step::Policy, error))?;
+        sched::set_policy(sched::THIS_THREAD, self.parameters.policy())
+            .map_err(|error| (DeadlineStep::Policy, error))?;
         if !self.is_in_force() {
-            return Err((Step::ReadBack, io::ErrorKind::Other.into()));
+            return Err((DeadlineStep::ReadBack, io::ErrorKind::Other.into()));
         }
         Ok(thread::id())
     }
 
     fn is_in_force(&self) -> bool {
-        sched::policy(sched::THIS_THREAD).is_ok_and(|policy| policy == self.asked.policy())
+        sched::policy(sched::THIS_THREAD).is_ok_and(|policy| policy == self.parameters.policy())
     }
 }
 
@@ -261,7 +268,7 @@ mod tests {
     }
 
     fn begin(plan: &DeadlinePlan) -> Option<DeadlineThreads> {
-        let refused = |error: DeadlineRefused| howlate_testing::skip(&error.to_string());
+        let refused = |error: DeadlineSetupError| howlate_testing::skip(&error.to_string());
         DeadlineThreads::begin(plan).map_err(refused).ok()
     }
 
@@ -297,11 +304,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_take_says_which_step() {
+    fn a_refused_setting_names_the_step() {
         let refused = DeadlineThreads::begin(&plan(Span::ZERO, Span::from_millis(2))).err().unwrap();
-        assert_eq!((refused.thread, refused.step), (0, Step::Policy), "{refused}");
+        assert_eq!((refused.thread, refused.step), (0, DeadlineStep::Policy), "{refused}");
         let elsewhere = CpuSet::from_iter([4_000]);
         let elsewhere = DeadlinePlan { cpus: Some(elsewhere), ..plan(Span::ZERO, Span::from_millis(2)) };
-        assert_eq!(DeadlineThreads::begin(&elsewhere).err().unwrap().step, Step::Bind);
+        assert_eq!(DeadlineThreads::begin(&elsewhere).err().unwrap().step, DeadlineStep::Bind);
     }
 }

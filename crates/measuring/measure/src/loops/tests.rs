@@ -1,4 +1,4 @@
-//! The loops in a world that is exactly as late as a script says.
+//! The loops with waits whose latency is scripted.
 
 use super::*;
 use howlate_model::{Block, WakeupGrid};
@@ -7,28 +7,28 @@ use proptest::prelude::*;
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-/// A world in which every wait ends exactly as late as the script says.
-struct Scripted {
+/// Every wait ends with the next latency of the script.
+struct ScriptedWaiter {
     now: Cell<i64>,
-    late: VecDeque<Late>,
+    late: VecDeque<ScriptedWait>,
 }
 
-enum Late {
+enum ScriptedWait {
     By(i64),
     Signal,
-    /// A signal that ends the run, so long after the time that was waited for, or before.
+    /// A signal that ends the run, at this offset from the planned time.
     End(i64, Stop),
     Broken,
 }
-use Late::{Broken, By, End, Signal};
+use ScriptedWait::{Broken, By, End, Signal};
 
-impl Scripted {
-    fn new(late: impl IntoIterator<Item = Late>) -> Self {
+impl ScriptedWaiter {
+    fn new(late: impl IntoIterator<Item = ScriptedWait>) -> Self {
         Self { now: Cell::new(0), late: late.into_iter().collect() }
     }
 }
 
-impl Waiter for Scripted {
+impl Waiter for ScriptedWaiter {
     fn now(&self) -> MonotonicTime {
         MonotonicTime::from_nanos(self.now.get())
     }
@@ -38,7 +38,7 @@ impl Waiter for Scripted {
             Some(By(late)) => self.now.set(time.as_nanos().max(self.now.get()) + late),
             Some(End(late, stop)) => {
                 self.now.set(time.as_nanos() + late);
-                stop.ask();
+                stop.request();
                 return Err(io::ErrorKind::Interrupted.into());
             }
             Some(Signal) => return Err(io::ErrorKind::Interrupted.into()),
@@ -52,23 +52,23 @@ impl Waiter for Scripted {
     }
 }
 
-fn collect(ring: &Ring) -> Vec<(i64, i64)> {
+fn collect(ring: &WakeupRing) -> Vec<(i64, i64)> {
     let mut got = Vec::new();
-    ring.drain(|arrived| {
-        got.extend(arrived.wakeups().map(|one| (one.expected.as_nanos(), one.latency().as_nanos())));
+    ring.drain(|pending| {
+        got.extend(pending.wakeups().map(|wakeup| (wakeup.expected.as_nanos(), wakeup.latency().as_nanos())));
     });
     got
 }
 
 fn cyclic(
-    script: impl IntoIterator<Item = Late>,
+    script: impl IntoIterator<Item = ScriptedWait>,
     stop_above: i64,
 ) -> (Vec<(i64, i64)>, io::Result<u64>, bool) {
-    let mut world = Scripted::new(script);
-    let samples = u64::try_from(world.late.iter().filter(|one| matches!(one, By(_))).count()).unwrap();
-    let samples = samples + u64::from(world.late.iter().any(|one| matches!(one, Broken)));
-    let (ring, stop) = (Ring::new(64), Stop::default());
-    let job = Cyclic {
+    let mut waiter = ScriptedWaiter::new(script);
+    let samples = u64::try_from(waiter.late.iter().filter(|wait| matches!(wait, By(_))).count()).unwrap();
+    let samples = samples + u64::from(waiter.late.iter().any(|wait| matches!(wait, Broken)));
+    let (ring, stop) = (WakeupRing::new(64), Stop::default());
+    let measuring_loop = CyclicLoop {
         first: MonotonicTime::from_nanos(100),
         period: Span::from_nanos(100),
         dither: Span::ZERO,
@@ -76,8 +76,8 @@ fn cyclic(
         until: NO_END,
         stop_above: Latency::from_nanos(stop_above),
     };
-    let result = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)));
-    (collect(&ring), result, stop.is_asked())
+    let result = measuring_loop.run(&mut waiter, &stop, &mut RingWriter::new(Arc::clone(&ring)));
+    (collect(&ring), result, stop.is_requested())
 }
 
 #[test]
@@ -91,25 +91,26 @@ fn periodic_wake_ups_keep_their_grid() {
     assert_eq!(result.unwrap(), 6);
 }
 
-/// The places stay where they are, and what is planned at each lies in the half period behind it, anywhere.
+/// Each planned time is anywhere in the first half of its period.
 #[test]
 fn dithered_times_lie_anywhere_in_half_a_period() {
-    const PLACES: usize = 400;
-    let mut world = Scripted::new((0..PLACES).map(|_| By(1)));
-    let (ring, stop) = (Ring::new(PLACES), Stop::default());
-    let job = Cyclic {
+    const PERIODS: usize = 400;
+    let mut waiter = ScriptedWaiter::new((0..PERIODS).map(|_| By(1)));
+    let (ring, stop) = (WakeupRing::new(PERIODS), Stop::default());
+    let measuring_loop = CyclicLoop {
         first: MonotonicTime::from_nanos(0),
         period: Span::from_nanos(1_000),
         dither: Span::from_nanos(500),
-        samples: PLACES as u64,
+        samples: PERIODS as u64,
         until: NO_END,
         stop_above: NEVER,
     };
-    job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
-    let moved: Vec<i64> = collect(&ring).iter().zip(0..).map(|(one, place)| one.0 - place * 1_000).collect();
-    assert!(moved.len() == PLACES && moved.iter().all(|by| (0..500).contains(by)), "{moved:?}");
+    measuring_loop.run(&mut waiter, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+    let delays: Vec<i64> =
+        collect(&ring).iter().zip(0..).map(|(wakeup, number)| wakeup.0 - number * 1_000).collect();
+    assert!(delays.len() == PERIODS && delays.iter().all(|delay| (0..500).contains(delay)), "{delays:?}");
     let quarters: Vec<usize> =
-        (0..4).map(|quarter| moved.iter().filter(|by| **by / 125 == quarter).count()).collect();
+        (0..4).map(|quarter| delays.iter().filter(|delay| **delay / 125 == quarter).count()).collect();
     assert!(quarters.iter().all(|count| (60..140).contains(count)), "{quarters:?}");
 }
 
@@ -120,15 +121,15 @@ fn a_signal_does_not_count_as_a_wake_up() {
 }
 
 #[test]
-fn a_loop_ends_by_itself_when_its_time_is_over() {
+fn a_loop_ends_by_itself_at_its_end() {
     // 0    100  200  300  400   period 100, until 350
     // |----|----|----|--|-|
     //      ^ +1 ^ +2 ^ +3
-    let mut world = Scripted::new([By(1), By(2), By(3), By(4)]);
-    let (ring, stop) = (Ring::new(8), Stop::default());
+    let mut waiter = ScriptedWaiter::new([By(1), By(2), By(3), By(4)]);
+    let (ring, stop) = (WakeupRing::new(8), Stop::default());
     let first = MonotonicTime::from_nanos(100);
     let until = MonotonicTime::from_nanos(350);
-    let job = Cyclic {
+    let measuring_loop = CyclicLoop {
         first,
         period: Span::from_nanos(100),
         dither: Span::ZERO,
@@ -136,12 +137,12 @@ fn a_loop_ends_by_itself_when_its_time_is_over() {
         until,
         stop_above: NEVER,
     };
-    let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+    let done = measuring_loop.run(&mut waiter, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
     assert_eq!((done, collect(&ring).len()), (3, 3));
 }
 
 #[test]
-fn the_threshold_stops_at_once_and_keeps_the_culprit() {
+fn the_threshold_stops_at_once_and_includes_the_late_wakeup() {
     let (got, result, stopped) = cyclic([By(50), By(51), By(3)], 50);
     assert_eq!(got, [(100, 50), (200, 51)]);
     assert_eq!(result.unwrap(), 2);
@@ -149,15 +150,15 @@ fn the_threshold_stops_at_once_and_keeps_the_culprit() {
 }
 
 #[test]
-fn warm_up_is_forgotten_and_what_it_swallows_of_the_rest_is_not() {
+fn warm_up_is_discarded_and_its_stall_counts_afterwards() {
     // 0    100  200  300  400  500   period 100
     // |----|----|----|----|----|
     //      ^ +9 ^ +150    ^ +3
     //      warm-up   ^ +50: its time had passed
-    let mut world = Scripted::new([By(9), By(150), By(0), By(3)]);
-    let (ring, stop) = (Ring::new(8), Stop::default());
+    let mut waiter = ScriptedWaiter::new([By(9), By(150), By(0), By(3)]);
+    let (ring, stop) = (WakeupRing::new(8), Stop::default());
     let first = MonotonicTime::from_nanos(100);
-    let job = Cyclic {
+    let measuring_loop = CyclicLoop {
         first,
         period: Span::from_nanos(100),
         dither: Span::ZERO,
@@ -165,36 +166,41 @@ fn warm_up_is_forgotten_and_what_it_swallows_of_the_rest_is_not() {
         until: NO_END,
         stop_above: Latency::from_nanos(60),
     };
-    let done =
-        run_warm(&job, &mut WarmUp::new(2), &mut world, &stop, &mut RingWriter::new(Arc::clone(&ring)))
-            .unwrap();
+    let done = run_with_warm_up(
+        &measuring_loop,
+        &mut WarmUp::new(2),
+        &mut waiter,
+        &stop,
+        &mut RingWriter::new(Arc::clone(&ring)),
+    )
+    .unwrap();
     assert_eq!(done, 2);
     assert_eq!(collect(&ring), [(300, 50), (400, 3)]);
 }
 
 proptest! {
-    /// Whatever stalls, in the warm-up, in what counts or over the end: each time that was planned is woken at or missed.
+    /// With a stall anywhere, every planned time is a wake-up or a miss.
     #[test]
-    fn what_was_planned_is_woken_at_or_missed(
+    fn every_planned_time_is_a_wakeup_or_a_miss(
         late in vec(lateness(), 64), warm_up in 0..6u64, planned in 1..40u64, dither in prop_oneof![Just(0), Just(50u64)],
     ) {
         const PERIOD: Span = Span::from_nanos(100);
-        let (first, ring, dither) = (MonotonicTime::from_nanos(100), Ring::new(64), Span::from_nanos(dither));
-        // Times that are moved have room behind the last place.
+        let (first, ring, dither) = (MonotonicTime::from_nanos(100), WakeupRing::new(64), Span::from_nanos(dither));
+        // Dithered times may lie behind the last period.
         let until = first.plus(PERIOD.times(warm_up + planned - 1)).plus(dither);
-        let job = Cyclic { first, period: PERIOD, dither, samples: u64::MAX, until, stop_above: NEVER };
-        let (mut world, mut warm_up) = (Scripted::new(late.into_iter().map(By)), WarmUp::new(warm_up));
+        let measuring_loop = CyclicLoop { first, period: PERIOD, dither, samples: u64::MAX, until, stop_above: NEVER };
+        let (mut waiter, mut warm_up) = (ScriptedWaiter::new(late.into_iter().map(By)), WarmUp::new(warm_up));
         let out = &mut RingWriter::new(Arc::clone(&ring));
-        run_warm(&job, &mut warm_up, &mut world, &Stop::default(), out).unwrap();
+        run_with_warm_up(&measuring_loop, &mut warm_up, &mut waiter, &Stop::default(), out).unwrap();
         let mut block = Block::default();
         let grid = Some(WakeupGrid { period: PERIOD, until });
-        ring.drain(|arrived| arrived.wakeups().for_each(|one| block.record(one, grid)));
+        ring.drain(|pending| pending.wakeups().for_each(|wakeup| block.record(wakeup, grid)));
         prop_assert_eq!(block.latency.count() + block.missed_periods, planned);
         prop_assert_eq!(block.swallowed.map_or(0, |missed| missed.count()), block.missed_periods);
     }
 }
 
-/// Mostly less than a period, and now and then many of them.
+/// Mostly less than a period, and sometimes many periods.
 fn lateness() -> impl Strategy<Value = i64> {
     prop_oneof![4 => 0..100i64, 1 => 0..5_000i64]
 }
@@ -210,22 +216,24 @@ fn a_failing_call_ends_the_loop_with_its_error() {
 fn sleeps_start_when_the_last_one_returned() {
     // 0        1000 +56       2056 +4      3060
     // |--------|----|---------|----|
-    let mut world = Scripted::new([By(56), Signal, By(4)]);
-    let (ring, stop) = (Ring::new(8), Stop::default());
-    let job = Sleep { length: Span::from_micros(1), samples: 2, until: NO_END, stop_above: NEVER };
-    let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+    let mut waiter = ScriptedWaiter::new([By(56), Signal, By(4)]);
+    let (ring, stop) = (WakeupRing::new(8), Stop::default());
+    let measuring_loop =
+        SleepLoop { length: Span::from_micros(1), samples: 2, until: NO_END, stop_above: NEVER };
+    let done = measuring_loop.run(&mut waiter, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
     assert_eq!(done, 2);
     assert_eq!(collect(&ring), [(1000, 56), (2056, 4)]);
 }
 
-/// A machine that stood still goes on with all at once: the signal that ends the run, and the latest sleep of it.
+/// After a stall of the machine, the signal that ends the run and the end of a sleep come together.
 #[test]
-fn a_sleep_that_was_over_when_the_run_was_ended_counts() {
-    for (late, counted) in [(600, vec![(1000, 600)]), (-1, vec![])] {
-        let (ring, stop) = (Ring::new(8), Stop::default());
-        let mut world = Scripted::new([End(late, stop.clone())]);
-        let job = Sleep { length: Span::from_micros(1), samples: 2, until: NO_END, stop_above: NEVER };
-        let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
-        assert_eq!((done, collect(&ring)), (counted.len() as u64, counted));
+fn a_sleep_that_had_ended_when_the_run_was_stopped_counts() {
+    for (late, expected) in [(600, vec![(1000, 600)]), (-1, vec![])] {
+        let (ring, stop) = (WakeupRing::new(8), Stop::default());
+        let mut waiter = ScriptedWaiter::new([End(late, stop.clone())]);
+        let measuring_loop =
+            SleepLoop { length: Span::from_micros(1), samples: 2, until: NO_END, stop_above: NEVER };
+        let done = measuring_loop.run(&mut waiter, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+        assert_eq!((done, collect(&ring)), (expected.len() as u64, expected));
     }
 }

@@ -1,4 +1,4 @@
-//! Whether this kernel, or this container, allows a mechanism.
+//! Checks whether this kernel, or this container, permits a mechanism.
 
 use std::io;
 use std::sync::Arc;
@@ -8,37 +8,37 @@ use howlate_linux::signal;
 use howlate_model::{Notifier, Peers};
 
 use super::channel::{Await, Channel, Endpoint, Notify};
-use super::dispatch::{With, with};
+use super::channels::{WithChannel, with_channel};
 use super::shared::{Direction, words_for};
 
 /// Sends one message from a thread to itself.
 ///
 /// # Errors
 ///
-/// The kernel's reason why the mechanism cannot be used here.
+/// Those of the mechanism, if it cannot be used here.
 pub fn is_allowed(notifier: Notifier) -> io::Result<()> {
-    // Signals would end a thread that does not block them, so this has its own.
+    // A thread of its own that blocks signals, as they would end a thread that does not.
     let thread = std::thread::Builder::new().spawn(move || {
         signal::block_all_but_wake_up();
-        with(notifier, SelfSent)
+        with_channel(notifier, SelfNotify)
     })?;
     thread.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
-struct SelfSent;
+struct SelfNotify;
 
-impl With for SelfSent {
+impl WithChannel for SelfNotify {
     type Output = io::Result<()>;
 
     fn with<C: Channel>(self) -> io::Result<()> {
         let (memory, _file) = SharedMemory::create(words_for(1))?;
         let direction = Direction { memory: Arc::new(memory), number: 0, between: Peers::Processes };
         direction.register();
-        let mut ends = C::make(&direction)?;
-        let id = ends.id();
+        let mut endpoints = C::make(&direction)?;
+        let id = endpoints.id();
         let endpoint = |descriptors| Endpoint { direction: direction.clone(), descriptors, id };
-        let mut receiver = C::receiver(endpoint(std::mem::take(&mut ends.receiver)))?;
-        let mut sender = C::sender(endpoint(std::mem::take(&mut ends.sender)))?;
+        let mut receiver = C::receiver(endpoint(std::mem::take(&mut endpoints.receiver)))?;
+        let mut sender = C::sender(endpoint(std::mem::take(&mut endpoints.sender)))?;
         sender.prepare(1);
         sender.notify(1)?;
         receiver.wait()?;

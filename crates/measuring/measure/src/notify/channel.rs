@@ -1,14 +1,14 @@
-//! What every way to notify is made of.
+//! Traits of a notification mechanism, and its endpoints.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use super::shared::Direction;
-use super::sysv_cleanup::Janitor;
+use super::sysv_cleanup::SysvCleanup;
 
 /// The sending end.
 pub(crate) trait Notify {
-    /// Gets message `number` ready; not measured.
+    /// Prepares message `number`; not measured.
     #[inline]
     fn prepare(&mut self, _number: u64) {}
 
@@ -25,12 +25,12 @@ pub(crate) trait Await {
     fn number(&self) -> u64;
 }
 
-/// A way to notify, one direction of it.
+/// One direction of a notification mechanism.
 pub(crate) trait Channel {
     type Sender: Notify;
     type Receiver: Await;
 
-    /// Makes what both ends need, before either exists.
+    /// Creates what both ends need, before either exists.
     fn make(_direction: &Direction) -> io::Result<Endpoints> {
         Ok(Endpoints::default())
     }
@@ -42,28 +42,28 @@ pub(crate) trait Channel {
     fn sender(endpoint: Endpoint) -> io::Result<Self::Sender>;
 }
 
-/// What both endpoints of a direction are made from.
+/// Resources of both endpoints of a direction.
 #[derive(Default)]
 pub(crate) struct Endpoints {
     pub(crate) sender: Vec<OwnedFd>,
     pub(crate) receiver: Vec<OwnedFd>,
-    /// Removes a System V id at the end, whatever the end.
-    pub(crate) janitor: Option<Janitor>,
+    /// Removes a System V id, however this process ends.
+    pub(crate) sysv_cleanup: Option<SysvCleanup>,
 }
 
 impl Endpoints {
     /// One descriptor for each end.
     pub(crate) fn new(sender: OwnedFd, receiver: OwnedFd) -> Self {
-        Self { sender: vec![sender], receiver: vec![receiver], janitor: None }
+        Self { sender: vec![sender], receiver: vec![receiver], sysv_cleanup: None }
     }
 
     /// The System V id, if the mechanism has one.
     pub(crate) fn id(&self) -> Option<i32> {
-        self.janitor.as_ref().map(Janitor::id)
+        self.sysv_cleanup.as_ref().map(SysvCleanup::id)
     }
 }
 
-/// What one endpoint is made from.
+/// Resources of one endpoint.
 pub(crate) struct Endpoint {
     pub(crate) direction: Direction,
     pub(crate) descriptors: Vec<OwnedFd>,

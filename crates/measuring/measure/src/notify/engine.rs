@@ -1,4 +1,4 @@
-//! The engine of notifications: one turn after the other.
+//! The engine of notifications.
 
 use std::io;
 
@@ -8,19 +8,19 @@ use howlate_model::{
     TurnFinished,
 };
 
-use super::job::{Job, spec};
-use super::prepared::Prepared;
+use super::job::{NotifyJob, notify_settings};
+use super::prepared::PreparedTurn;
 
 /// The engine of turns in which one thread notifies another.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Notifications;
+pub struct NotifyEngine;
 
-impl Engine for Notifications {
+impl Engine for NotifyEngine {
     fn takes(&self, turn: &Turn) -> bool {
-        turn.tasks.first().and_then(spec).is_some()
+        turn.tasks.first().and_then(notify_settings).is_some()
     }
 
-    /// What fails becomes part of the result, so that the rest can run.
+    /// A failed task is reported in the recording, so that the others still run.
     fn run(
         &mut self,
         turn: &Turn,
@@ -29,9 +29,9 @@ impl Engine for Notifications {
     ) -> Result<TurnEnd, EngineError> {
         let mut ended = TurnEnd::from(EndReason::Done);
         for task in &turn.tasks {
-            let Some(spec) = spec(task) else { continue };
-            let job = Job { turn, task, spec, bounds };
-            let result = Prepared::new(&job).and_then(|prepared| prepared.run(sink));
+            let Some(spec) = notify_settings(task) else { continue };
+            let job = NotifyJob { turn, task, spec, bounds };
+            let result = PreparedTurn::new(&job).and_then(|prepared| prepared.run(sink));
             match result {
                 Ok(result) => ended = result,
                 Err(error) => sink.line(Line::Finished(failed(task, spec.notifier, &error))),
@@ -41,7 +41,7 @@ impl Engine for Notifications {
     }
 }
 
-/// The end of a turn that could not begin.
+/// The result of a task that could not start.
 fn failed(task: &Task, notifier: Notifier, error: &io::Error) -> TurnFinished {
     TurnFinished {
         condition: task.condition,

@@ -1,4 +1,4 @@
-//! Keeping the receiver's CPU from idling.
+//! Keeps the receiver's CPU from idling.
 
 use std::io;
 use std::sync::Arc;
@@ -8,23 +8,22 @@ use std::thread::{Builder, JoinHandle};
 use howlate_linux::{sched, signal};
 use howlate_model::{CpuSet, Policy};
 
-/// An idle-class thread that spins on one CPU until dropped. Whatever else wants the CPU
-/// displaces it at once.
-pub(crate) struct Awake {
+/// A `SCHED_IDLE` thread that spins on one CPU until dropped. Any other thread preempts
+/// it at once.
+pub(crate) struct CpuKeepAwake {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Awake {
-    /// Keeps `cpu` awake.
-    pub(crate) fn keep(cpu: u32) -> io::Result<Self> {
+impl CpuKeepAwake {
+    pub(crate) fn start(cpu: u32) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
+        let thread_stop = Arc::clone(&stop);
         let thread = Builder::new().name("howlate-awake".into()).spawn(move || {
             signal::block_all_but_wake_up();
             let ready = sched::bind(&CpuSet::from_iter([cpu]))
                 .and_then(|()| sched::set_policy(sched::THIS_THREAD, Policy::Idle));
-            while ready.is_ok() && !told.load(Ordering::Relaxed) {
+            while ready.is_ok() && !thread_stop.load(Ordering::Relaxed) {
                 std::hint::spin_loop();
             }
         })?;
@@ -32,7 +31,7 @@ impl Awake {
     }
 }
 
-impl Drop for Awake {
+impl Drop for CpuKeepAwake {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -1,23 +1,23 @@
-//! Which arrival belongs to which message. Pure.
+//! Matches arrivals with messages.
 
 use std::collections::HashSet;
 
 use howlate_model::IrregularMessages;
 
-/// Follows the numbers that arrive; messages are numbered from 1.
+/// Tracks the message numbers that arrive; messages are numbered from 1.
 #[derive(Default)]
-pub(crate) struct Pairing {
+pub(crate) struct MessageMatching {
     /// The highest number that arrived.
     highest: u64,
-    /// Numbers below it that did not.
+    /// Lower numbers that have not arrived.
     missing: HashSet<u64>,
     irregular: IrregularMessages,
 }
 
-impl Pairing {
-    /// Takes in an arrival; `sent` messages exist. Returns whether it arrived in order and for
+impl MessageMatching {
+    /// Records an arrival; `sent` messages exist. Returns whether it arrived in order and for
     /// the first time, so that its stamp is a measurement.
-    pub(crate) fn take(&mut self, number: u64, sent: u64) -> bool {
+    pub(crate) fn record(&mut self, number: u64, sent: u64) -> bool {
         if number > self.highest && number <= sent {
             self.missing.extend(self.highest + 1..number);
             self.highest = number;
@@ -31,10 +31,10 @@ impl Pairing {
         false
     }
 
-    /// What went wrong when `sent` messages exist and nothing more will arrive.
+    /// Final counts of irregular messages, given that `sent` messages exist.
     pub(crate) fn irregular(&self, sent: u64) -> IrregularMessages {
-        let never = self.missing.len() as u64 + sent.saturating_sub(self.highest);
-        IrregularMessages { messages_lost: never, ..self.irregular }
+        let lost = self.missing.len() as u64 + sent.saturating_sub(self.highest);
+        IrregularMessages { messages_lost: lost, ..self.irregular }
     }
 }
 
@@ -43,21 +43,22 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(arrivals: &[u64], good: &[u64], lost: u64, duplicated: u64, reordered: u64) {
-        let mut pairing = Pairing::default();
+    fn check(arrivals: &[u64], matched: &[u64], lost: u64, duplicated: u64, reordered: u64) {
+        let mut matching = MessageMatching::default();
         let sent = 5;
-        let kept: Vec<u64> = arrivals.iter().copied().filter(|number| pairing.take(*number, sent)).collect();
-        assert_eq!(kept, good);
+        let accepted: Vec<u64> =
+            arrivals.iter().copied().filter(|number| matching.record(*number, sent)).collect();
+        assert_eq!(accepted, matched);
         let expected = IrregularMessages {
             messages_lost: lost,
             messages_duplicated: duplicated,
             messages_reordered: reordered,
         };
-        assert_eq!(pairing.irregular(sent), expected);
+        assert_eq!(matching.irregular(sent), expected);
     }
 
     #[test]
-    fn what_does_not_arrive_once_and_in_order_is_counted_and_not_kept() {
+    fn irregular_arrivals_are_counted_and_not_matched() {
         check(&[1, 2, 3, 4, 5], &[1, 2, 3, 4, 5], 0, 0, 0);
         check(&[1, 2, 4, 5], &[1, 2, 4, 5], 1, 0, 0);
         check(&[1, 2, 3], &[1, 2, 3], 2, 0, 0);

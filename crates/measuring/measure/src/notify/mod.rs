@@ -1,16 +1,14 @@
-//! Measuring how long one process needs to wake another.
+//! Measures how long one process takes to wake another.
 //!
-//! The sender is a thread of this process. The receiver is this program started again, or a
-//! thread. Both write their clock readings to memory of their own; the observer pairs them by
-//! number, so that a message that is lost, doubled or out of order never becomes a latency.
+//! The sender is a thread of this process. The receiver is this program executed again, or a
+//! thread. Each writes its clock readings to separate memory; the observer matches them by
+//! number, so that a lost, duplicated or reordered message never becomes a latency.
 
 mod allowed;
 mod channel;
 mod channels;
 mod control;
-mod dispatch;
 mod engine;
-mod helper;
 mod job;
 mod keep_awake;
 pub(crate) mod message_matching;
@@ -26,9 +24,9 @@ mod sysv_cleanup;
 mod tests;
 
 pub use allowed::is_allowed;
-pub use engine::Notifications;
+pub use engine::NotifyEngine;
 
 use howlate_linux::helper::Helper;
 
-/// Every helper process that measuring needs.
+/// The helper processes of this crate.
 pub const HELPERS: [Helper; 2] = [receiver::RECEIVER, sysv_cleanup::JANITOR];

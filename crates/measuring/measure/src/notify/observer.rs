@@ -1,4 +1,4 @@
-//! Watches a turn: pairs stamps, emits blocks, notices a dead receiver, ends what must end.
+//! Observes a turn of notifications: matches stamps, emits blocks, detects a dead receiver, ends both sides.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,9 +9,9 @@ use howlate_model::{
     ThreadProgress, TurnEnd, TurnFinished, Usage, Wakeup,
 };
 
-use super::job::Job;
-use super::message_matching::Pairing;
-use super::receiver::Report;
+use super::job::NotifyJob;
+use super::message_matching::MessageMatching;
+use super::receiver::ReceiverReport;
 use super::receiver_handle::ReceiverHandle;
 use super::sender::SentLog;
 use super::sender_thread::SenderHandle;
@@ -20,42 +20,42 @@ use crate::loops::Stop;
 
 /// How often the observer polls.
 const TICK: Span = Span::from_millis(100);
-/// Length of the blocks that are emitted. Longer than most turns, so that a block is a turn.
-const BLOCK: Span = Span::from_secs(10);
-/// How long the sender may take to stop by itself; longer than it waits for a last message.
-const GRACE: Span = Span::from_millis(1_500);
+/// Maximum length of a block. Longer than most turns, so that a block is a turn.
+const MAX_BLOCK_LENGTH: Span = Span::from_secs(10);
+/// How long the sender may take to stop by itself; longer than it waits for the last message.
+const SENDER_GRACE: Span = Span::from_millis(1_500);
 /// How long sender and receiver may take to stop.
-const PATIENCE: Span = Span::from_secs(3);
+const STOP_TIMEOUT: Span = Span::from_secs(3);
 
-/// What is known of a turn under way.
-pub(super) struct Watch<'a> {
-    job: &'a Job<'a>,
+/// A turn in progress.
+pub(super) struct TurnObserver<'a> {
+    job: &'a NotifyJob<'a>,
     log: Arc<SentLog>,
     arrivals: Arrivals,
-    /// How many of them were read.
+    /// Number of stamps that were read.
     arrivals_read: usize,
-    pairing: Pairing,
+    matching: MessageMatching,
     blocks: BlockBuilder,
-    /// Up to the block's beginning.
-    before: ThreadProgress,
+    /// Up to the start of the current block.
+    completed: ThreadProgress,
     last: Latency,
-    began: MonotonicTime,
+    start: MonotonicTime,
     stop: Stop,
     stop_above: Option<Latency>,
     usage: Option<Usage>,
     error: Option<String>,
-    /// Wake-ups that were not handed on one by one yet; `None`: nobody wants them so.
+    /// Wake-ups that were not emitted yet; `None`: the sink takes only blocks.
     wakeups: Option<Vec<Wakeup>>,
     sink: &'a mut dyn Sink,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> TurnObserver<'a> {
     pub(super) fn new(
-        job: &'a Job<'a>,
+        job: &'a NotifyJob<'a>,
         log: Arc<SentLog>,
         arrivals: Arrivals,
         in_force: &EffectiveSettings,
-        began: MonotonicTime,
+        start: MonotonicTime,
         stop: Stop,
         sink: &'a mut dyn Sink,
     ) -> Self {
@@ -64,11 +64,11 @@ impl<'a> Watch<'a> {
             log,
             arrivals,
             arrivals_read: 0,
-            pairing: Pairing::default(),
-            blocks: BlockBuilder::new(job.task, began),
-            before: ThreadProgress::new(job.task, in_force),
+            matching: MessageMatching::default(),
+            blocks: BlockBuilder::new(job.task, start),
+            completed: ThreadProgress::new(job.task, in_force),
             last: Latency::default(),
-            began,
+            start,
             stop,
             stop_above: job.bounds.stop_above.map(Latency::from_span),
             usage: None,
@@ -78,31 +78,31 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Watches until the sender is done or given up, then takes what is left.
+    /// Observes until the sender is done or has timed out, then processes the rest.
     pub(super) fn run(
         mut self,
         sender: SenderHandle,
         mut receiver: ReceiverHandle,
         release: impl Fn(),
     ) -> TurnEnd {
-        let mut asked_at: Option<MonotonicTime> = None;
+        let mut stop_requested: Option<MonotonicTime> = None;
         let sent = loop {
             if let Some(result) = sender.ended(TICK) {
                 break Some(result);
             }
             let now = clock::now();
-            let waited = asked_at.map_or(Span::ZERO, |at| now.since(at));
-            if waited > PATIENCE {
+            let waited = stop_requested.map_or(Span::ZERO, |at| now.since(at));
+            if waited > STOP_TIMEOUT {
                 break None;
             }
             self.poll(now);
-            self.listen(&mut receiver, Span::ZERO);
+            self.receive_report(&mut receiver, Span::ZERO);
             if self.should_stop(now) {
-                asked_at.get_or_insert(now);
+                stop_requested.get_or_insert(now);
                 sender.wake_up();
-                // Not before the sender had its time: the end that it announces would take the place of a
-                // message on its way.
-                if waited > GRACE || self.error.is_some() {
+                // Not before the sender had its grace period: the announced end would replace a message in
+                // flight.
+                if waited > SENDER_GRACE || self.error.is_some() {
                     release();
                 }
             }
@@ -110,28 +110,28 @@ impl<'a> Watch<'a> {
         let left_behind = sent.is_none();
         match sent {
             Some(Err(error)) => {
-                // A dead receiver is the better reason: `EPIPE` is only its consequence.
-                self.listen(&mut receiver, TICK);
+                // A dead receiver is the cause, of which `EPIPE` is only the consequence.
+                self.receive_report(&mut receiver, TICK);
                 self.error.get_or_insert_with(|| error.to_string());
             }
-            Some(Ok(changed)) => self.tell(changed),
+            Some(Ok(changed)) => self.emit_caveats(changed),
             None => {}
         }
-        self.see_receiver_off(&mut receiver, release);
+        self.await_receiver_end(&mut receiver, release);
         self.finish(left_behind)
     }
 
-    /// Takes what has arrived, and tells how far it has come.
+    /// Processes the arrivals, and reports the progress.
     fn poll(&mut self, now: MonotonicTime) {
         self.drain(false);
-        self.hand_on();
-        self.show();
-        if now.since(self.blocks.current().from) >= BLOCK {
+        self.emit_wakeups();
+        self.report_progress();
+        if now.since(self.blocks.current().from) >= MAX_BLOCK_LENGTH {
             self.close_block(now);
         }
     }
 
-    fn hand_on(&mut self) {
+    fn emit_wakeups(&mut self) {
         let number = self.job.turn.tasks.iter().position(|task| task == self.job.task);
         if let (Some(wakeups), Some(number)) = (&mut self.wakeups, number) {
             self.sink.wakeups(number, wakeups);
@@ -139,74 +139,74 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn show(&mut self) {
-        let mut progress = self.before.clone();
+    fn report_progress(&mut self) {
+        let mut progress = self.completed.clone();
         progress.add(self.blocks.current());
         progress.last = self.last;
         self.sink.progress(&[progress]);
     }
 
-    /// Pairs arrivals with messages. One whose message is not logged yet waits for the next
-    /// poll, but for the `last`.
+    /// Matches arrivals with messages. An arrival whose message is not logged yet waits for the
+    /// next poll, unless this is the `last`.
     fn drain(&mut self, last: bool) {
         let sent = self.log.count();
-        for place in self.arrivals_read..self.arrivals.count() {
-            let (number, ran) = self.arrivals.get(place);
+        for index in self.arrivals_read..self.arrivals.count() {
+            let (number, ran) = self.arrivals.get(index);
             if number > sent && !last {
                 return;
             }
-            self.arrivals_read = place + 1;
-            if self.pairing.take(number, sent) && number > self.job.task.warm_up {
-                self.keep(number, ran);
+            self.arrivals_read = index + 1;
+            if self.matching.record(number, sent) && number > self.job.task.warm_up {
+                self.record(number, ran);
             }
         }
     }
 
-    fn keep(&mut self, number: u64, ran: MonotonicTime) {
+    fn record(&mut self, number: u64, ran: MonotonicTime) {
         let Some(sent) = self.log.get(number) else { return };
         let ran = if self.job.spec.round_trip { sent.answered } else { ran };
         let wakeup = Wakeup { expected: sent.sent, ran };
         self.blocks.record(wakeup);
-        self.wakeups.iter_mut().for_each(|kept| kept.push(wakeup));
+        self.wakeups.iter_mut().for_each(|wakeups| wakeups.push(wakeup));
         self.blocks.record_send(Wakeup { expected: sent.sent, ran: sent.returned }.latency());
         self.last = wakeup.latency();
         if self.stop_above.is_some_and(|limit| wakeup.latency() > limit) {
             self.stop.above.store(true, Ordering::Relaxed);
-            self.stop.ask();
+            self.stop.request();
         }
     }
 
-    /// Takes the receiver's reports; its death stops the turn.
-    fn listen(&mut self, receiver: &mut ReceiverHandle, patience: Span) {
-        match receiver.report(patience) {
-            Ok(Some(Report::Done { usage, changed })) => self.take_last_report(usage, changed),
+    /// Handles a report of the receiver; its death stops the turn.
+    fn receive_report(&mut self, receiver: &mut ReceiverHandle, timeout: Span) {
+        match receiver.report(timeout) {
+            Ok(Some(ReceiverReport::Done { usage, changed })) => self.handle_last_report(usage, changed),
             Ok(_) => {}
             // After its last report, a process ends.
             Err(_) if self.usage.is_some() => {}
             Err(error) => {
                 let text = format!("{error} ({})", receiver.status()).replace(" ()", "");
                 self.error.get_or_insert(text);
-                self.stop.ask();
+                self.stop.request();
             }
         }
     }
 
-    fn take_last_report(&mut self, usage: Usage, changed: Vec<Caveat>) {
+    fn handle_last_report(&mut self, usage: Usage, changed: Vec<Caveat>) {
         self.usage = Some(usage);
-        self.tell(changed);
+        self.emit_caveats(changed);
     }
 
-    fn tell(&mut self, caveats: Vec<Caveat>) {
+    fn emit_caveats(&mut self, caveats: Vec<Caveat>) {
         caveats.into_iter().for_each(|caveat| self.sink.line(Line::Caveat(caveat)));
     }
 
     fn should_stop(&self, now: MonotonicTime) -> bool {
-        let elapsed = now.since(self.began);
+        let elapsed = now.since(self.start);
         let over = |limit: Option<Span>| limit.is_some_and(|limit| elapsed >= limit);
         if self.is_interrupted() || over(self.job.turn.duration) || over(self.job.turn.cut_after) {
-            self.stop.ask();
+            self.stop.request();
         }
-        self.stop.is_asked()
+        self.stop.is_requested()
     }
 
     fn is_interrupted(&self) -> bool {
@@ -214,23 +214,23 @@ impl<'a> Watch<'a> {
     }
 
     /// Waits for the receiver's last report; a thread that hangs is woken.
-    fn see_receiver_off(&mut self, receiver: &mut ReceiverHandle, release: impl Fn()) {
-        let give_up = clock::now().plus(PATIENCE);
+    fn await_receiver_end(&mut self, receiver: &mut ReceiverHandle, release: impl Fn()) {
+        let give_up = clock::now().plus(STOP_TIMEOUT);
         while self.usage.is_none() && self.error.is_none() && clock::now() < give_up {
             match receiver.report(TICK) {
-                Ok(Some(Report::Done { usage, changed })) => self.take_last_report(usage, changed),
+                Ok(Some(ReceiverReport::Done { usage, changed })) => self.handle_last_report(usage, changed),
                 Ok(_) => {
                     release();
-                    receiver.wake_up(self.before.tid);
+                    receiver.wake_up(self.completed.tid);
                 }
                 Err(error) => self.error = Some(error.to_string()),
             }
         }
     }
 
-    /// Endpoints the current block at `now`, and begins the next.
+    /// Ends the current block at `now`, and starts the next.
     fn close_block(&mut self, now: MonotonicTime) {
-        self.before.add(self.blocks.current());
+        self.completed.add(self.blocks.current());
         if let Some(block) = self.blocks.close(now) {
             self.sink.line(Line::Block(Box::new(block)));
         }
@@ -239,9 +239,9 @@ impl<'a> Watch<'a> {
     fn finish(mut self, left_behind: bool) -> TurnEnd {
         let now = clock::now();
         self.drain(true);
-        self.hand_on();
-        self.show();
-        self.blocks.set_irregular(self.pairing.irregular(self.log.count()));
+        self.emit_wakeups();
+        self.report_progress();
+        self.blocks.set_irregular(self.matching.irregular(self.log.count()));
         self.close_block(now);
         let finished = self.finished(now, left_behind);
         self.sink.line(Line::Finished(finished));
@@ -258,7 +258,7 @@ impl<'a> Watch<'a> {
             at,
             usage: self.usage,
             load: None,
-            // An error says it better.
+            // The error implies it.
             unfinished: cut && self.error.is_none(),
             error: self.error.as_ref().map(|error| AsText::Text(format!("{notifier}: {error}"))),
         }

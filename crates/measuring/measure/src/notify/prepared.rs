@@ -1,4 +1,4 @@
-//! Memory and ends of a turn, and the start of both sides.
+//! Shared memory and endpoints of a turn, and the start of both sides.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,39 +13,39 @@ use howlate_model::{
 };
 
 use super::channel::{Channel, Endpoint, Endpoints, Notify};
-use super::dispatch::{With, with};
-use super::job::{Job, PATIENCE};
-use super::keep_awake::Awake;
-use super::observer::Watch;
-use super::receiver::{Orders, Report};
+use super::channels::{WithChannel, with_channel};
+use super::job::{NotifyJob, READY_TIMEOUT};
+use super::keep_awake::CpuKeepAwake;
+use super::observer::TurnObserver;
+use super::receiver::{ReceiverOrders, ReceiverReport};
 use super::receiver_handle::ReceiverHandle;
 use super::sender::SentLog;
 use super::sender_thread::{SenderHandle, SenderThread};
 use super::shared::{Arrivals, Direction, END, words_for};
 use crate::loops::Stop;
-use crate::observer::Affinity;
+use crate::observer::ObserverAffinity;
 
-/// Room for messages that arrive more than once.
-const SPARE: usize = 64;
+/// Extra stamps for messages that arrive more than once.
+const EXTRA_STAMPS: usize = 64;
 
-/// Memory and ends of a turn.
-pub(super) struct Prepared<'a> {
-    job: &'a Job<'a>,
+/// Shared memory and endpoints of a turn.
+pub(super) struct PreparedTurn<'a> {
+    job: &'a NotifyJob<'a>,
     memory: Arc<SharedMemory>,
     file: OwnedFd,
-    there: Endpoints,
-    back: Endpoints,
+    forward: Endpoints,
+    backward: Endpoints,
 }
 
-impl<'a> Prepared<'a> {
-    pub(super) fn new(job: &'a Job<'a>) -> io::Result<Self> {
-        let arrivals = usize::try_from(job.count()).unwrap_or(usize::MAX).saturating_add(SPARE);
+impl<'a> PreparedTurn<'a> {
+    pub(super) fn new(job: &'a NotifyJob<'a>) -> io::Result<Self> {
+        let arrivals = usize::try_from(job.count()).unwrap_or(usize::MAX).saturating_add(EXTRA_STAMPS);
         let (memory, file) = SharedMemory::create(words_for(arrivals))?;
-        let (there, back) = (Endpoints::default(), Endpoints::default());
-        let mut prepared = Self { job, memory: Arc::new(memory), file, there, back };
-        prepared.there = with(job.spec.notifier, Make(prepared.direction(0)))?;
+        let (forward, backward) = (Endpoints::default(), Endpoints::default());
+        let mut prepared = Self { job, memory: Arc::new(memory), file, forward, backward };
+        prepared.forward = with_channel(job.spec.notifier, CreateEndpoints(prepared.direction(0)))?;
         if job.spec.round_trip {
-            prepared.back = with(job.spec.notifier, Make(prepared.direction(1)))?;
+            prepared.backward = with_channel(job.spec.notifier, CreateEndpoints(prepared.direction(1)))?;
         }
         Ok(prepared)
     }
@@ -59,41 +59,42 @@ impl<'a> Prepared<'a> {
     }
 
     fn endpoint(&self, number: usize, descriptors: Vec<OwnedFd>) -> Endpoint {
-        let ends = if number == 0 { &self.there } else { &self.back };
-        Endpoint { direction: self.direction(number), descriptors, id: ends.id() }
+        let endpoints = if number == 0 { &self.forward } else { &self.backward };
+        Endpoint { direction: self.direction(number), descriptors, id: endpoints.id() }
     }
 
-    /// Starts both sides, and watches them to the end.
+    /// Starts both sides, and observes them to the end.
     pub(super) fn run(mut self, sink: &mut dyn Sink) -> io::Result<TurnEnd> {
         signal::prepare_wake_up()?;
         let job = self.job;
         let (stop, log) = (Stop::default(), SentLog::new(usize::try_from(job.count()).unwrap_or(0)));
         let sender = self.start_sender(&stop, &log)?;
-        // The receiver comes second, because its answer goes to a thread that must exist.
+        // The sender first, because the receiver's answers go to its thread.
         let receiver = self.start_receiver()?;
-        let Some(Report::Ready { in_force, caveats }) = ready(&receiver)? else {
+        let Some(ReceiverReport::Ready { in_force, caveats }) = await_ready(&receiver)? else {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the receiver did not get ready"));
         };
-        let held = job.task.cpu.filter(|_| job.spec.receiver == ReceiverCpu::HeldAwake);
-        let _awake = held.map(Awake::keep).transpose()?;
-        // After the receiver was started, which would inherit the affinity.
-        let _affinity = job.bounds.observer_cpus.as_ref().map(Affinity::set);
-        let at_ns = clock::now();
-        sink.line(Line::Started(self.started(at_ns, in_force.clone(), caveats, &sender)));
-        let watch = Watch::new(job, log, self.arrivals(), &in_force, at_ns, stop, sink);
+        let awake_cpu = job.task.cpu.filter(|_| job.spec.receiver == ReceiverCpu::HeldAwake);
+        let _awake = awake_cpu.map(CpuKeepAwake::start).transpose()?;
+        // After the start of the receiver, which would inherit the affinity.
+        let _affinity = job.bounds.observer_cpus.as_ref().map(ObserverAffinity::set);
+        let start = clock::now();
+        sink.line(Line::Started(self.started(start, in_force.clone(), caveats, &sender)));
+        let observer = TurnObserver::new(job, log, self.arrivals(), &in_force, start, stop, sink);
         sender.begin();
-        Ok(watch.run(sender, receiver, || self.release()))
+        Ok(observer.run(sender, receiver, || self.release()))
     }
 
     fn start_sender(&mut self, stop: &Stop, log: &Arc<SentLog>) -> io::Result<SenderHandle> {
         let (job, (to_observer, from_sender)) = (self.job, channel());
-        let (there, back) = (std::mem::take(&mut self.there.sender), std::mem::take(&mut self.back.receiver));
+        let (forward, backward) =
+            (std::mem::take(&mut self.forward.sender), std::mem::take(&mut self.backward.receiver));
         let sender = SenderThread {
             task: Task { cpu: job.spec.sender_cpu, ..job.task.clone() },
             spec: job.spec,
             count: job.count(),
-            there: self.endpoint(0, there),
-            back: self.endpoint(1, back),
+            forward: self.endpoint(0, forward),
+            backward: self.endpoint(1, backward),
             arrivals: self.arrivals(),
             log: Arc::clone(log),
             stop: stop.clone(),
@@ -104,8 +105,8 @@ impl<'a> Prepared<'a> {
 
     fn start_receiver(&mut self) -> io::Result<ReceiverHandle> {
         let (job, orders) = (self.job, self.orders());
-        let mut descriptors = std::mem::take(&mut self.there.receiver);
-        descriptors.append(&mut self.back.sender);
+        let mut descriptors = std::mem::take(&mut self.forward.receiver);
+        descriptors.append(&mut self.backward.sender);
         match job.spec.between {
             Peers::Processes => ReceiverHandle::process(&orders, &self.file, descriptors),
             Peers::Threads => {
@@ -114,20 +115,20 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    fn orders(&self) -> Orders {
+    fn orders(&self) -> ReceiverOrders {
         let job = self.job;
-        Orders {
+        ReceiverOrders {
             task: job.task.clone(),
             between: job.spec.between,
             round_trip: job.spec.round_trip,
             last: job.count(),
-            first_descriptors: self.there.receiver.len(),
-            ids: [self.there.id(), self.back.id()],
+            first_descriptors: self.forward.receiver.len(),
+            ids: [self.forward.id(), self.backward.id()],
             dma_latency_us: job.bounds.process.dma_latency_us,
         }
     }
 
-    /// What is in force on both sides; what either was refused.
+    /// The settings in force on both sides, and those refused on either.
     fn started(
         &self,
         at: MonotonicTime,
@@ -135,8 +136,9 @@ impl<'a> Prepared<'a> {
         mut caveats: Vec<Caveat>,
         sender: &SenderHandle,
     ) -> TurnStarted {
-        let (sender_in_force, of_sender) = sender.settings.clone();
-        let new: Vec<Caveat> = of_sender.into_iter().filter(|one| !caveats.contains(one)).collect();
+        let (sender_in_force, sender_caveats) = sender.settings.clone();
+        let new: Vec<Caveat> =
+            sender_caveats.into_iter().filter(|caveat| !caveats.contains(caveat)).collect();
         caveats.extend(new);
         let (condition, round) = (self.job.task.condition, self.job.task.round);
         TurnStarted {
@@ -151,18 +153,18 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Endpoints waits that no signal ends: those of a side whose other side is gone.
+    /// Ends waits that no signal ends, of a side whose other side has ended.
     fn release(&self) {
         for number in [0, 1] {
-            with(self.job.spec.notifier, Release(self.endpoint(number, Vec::new())));
+            with_channel(self.job.spec.notifier, SendEnd(self.endpoint(number, Vec::new())));
         }
     }
 }
 
-/// Makes the ends of one direction.
-struct Make(Direction);
+/// Creates the endpoints of one direction.
+struct CreateEndpoints(Direction);
 
-impl With for Make {
+impl WithChannel for CreateEndpoints {
     type Output = io::Result<Endpoints>;
 
     fn with<C: Channel>(self) -> io::Result<Endpoints> {
@@ -171,23 +173,23 @@ impl With for Make {
 }
 
 /// Sends [`END`] where that needs no descriptor.
-struct Release(Endpoint);
+struct SendEnd(Endpoint);
 
-impl With for Release {
+impl WithChannel for SendEnd {
     type Output = ();
 
     fn with<C: Channel>(self) {
         self.0.direction.announced().store(END, Ordering::Release);
-        // Mechanisms with a descriptor are woken by a signal instead.
+        // With descriptors the sender cannot be created here; a signal ends those waits.
         drop(C::sender(self.0).and_then(|mut sender| sender.notify(END)));
     }
 }
 
-/// The receiver's first report, however many signals come meanwhile: whoever ends the run is heard when it has begun.
-fn ready(receiver: &ReceiverHandle) -> io::Result<Option<Report>> {
-    let give_up = clock::now().plus(PATIENCE);
+/// Waits for the receiver's first report, regardless of signals: a request to stop is handled once the run has started.
+fn await_ready(receiver: &ReceiverHandle) -> io::Result<Option<ReceiverReport>> {
+    let give_up = clock::now().plus(READY_TIMEOUT);
     loop {
-        match receiver.report(PATIENCE)? {
+        match receiver.report(READY_TIMEOUT)? {
             None if clock::now() < give_up => {}
             report => return Ok(report),
         }

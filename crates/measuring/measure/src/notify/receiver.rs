@@ -1,4 +1,4 @@
-//! The one that is notified: waits, notes the time, stores it.
+//! The receiver: waits, reads the clock, stores the stamp.
 
 use std::io::{self, stdin};
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,12 +12,12 @@ use howlate_model::{Caveat, EffectiveSettings, Peers, ProcessState, Task, Usage}
 use serde::{Deserialize, Serialize};
 
 use super::channel::{Await, Channel, Endpoint, Notify};
+use super::channels::{WithChannel, with_channel};
 use super::control;
-use super::dispatch::{With, with};
 use super::shared::{Arrivals, Direction, END};
 use crate::settings;
 
-/// The receiver as a process: nothing of it is worth keeping.
+/// The receiver as a process, which has nothing to clean up.
 pub(super) const RECEIVER: Helper = Helper {
     role: "__receiver",
     name: c"howlate-receive",
@@ -25,57 +25,63 @@ pub(super) const RECEIVER: Helper = Helper {
     serve: |_| serve_process(),
 };
 
-/// What the receiver is to do.
+/// Instructions for the receiver.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Orders {
+pub(crate) struct ReceiverOrders {
     pub(crate) task: Task,
     pub(crate) between: Peers,
     pub(crate) round_trip: bool,
     /// The number of the last message.
     pub(crate) last: u64,
-    /// How many of the descriptors belong to the first direction.
+    /// Number of descriptors that belong to the first direction.
     pub(crate) first_descriptors: usize,
     /// System V ids of both directions.
     pub(crate) ids: [Option<i32>; 2],
-    /// What that process holds in `/dev/cpu_dma_latency`.
+    /// The limit that the measuring process requests through `/dev/cpu_dma_latency`, in microseconds.
     pub(crate) dma_latency_us: Option<i32>,
 }
 
-/// What the receiver reports.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Report {
-    /// It has its settings and will wait.
-    Ready { in_force: EffectiveSettings, caveats: Vec<Caveat> },
-    /// It has had the last message.
-    Done { usage: Usage, changed: Vec<Caveat> },
-    /// It cannot go on.
-    Failed { reason: String },
+pub(crate) enum ReceiverReport {
+    /// It has applied its settings, and waits.
+    Ready {
+        in_force: EffectiveSettings,
+        caveats: Vec<Caveat>,
+    },
+    /// It has received the last message.
+    Done {
+        usage: Usage,
+        changed: Vec<Caveat>,
+    },
+    Failed {
+        reason: String,
+    },
 }
 
-/// Does not answer.
-struct Silent;
+/// Sends no answer.
+struct NoReply;
 
-impl Notify for Silent {
+impl Notify for NoReply {
     #[inline]
     fn notify(&mut self, _: u64) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Everything a receiver needs.
-pub(crate) struct Receiving<T> {
-    pub(crate) orders: Orders,
+/// A receiver before it starts.
+pub(crate) struct ReceiverSetup<T> {
+    pub(crate) orders: ReceiverOrders,
     pub(crate) memory: Arc<SharedMemory>,
     pub(crate) descriptors: Vec<OwnedFd>,
     pub(crate) memory_locked: bool,
-    pub(crate) tell: T,
+    pub(crate) report: T,
 }
 
-impl<T: FnMut(Report)> Receiving<T> {
-    /// Works until the last message or [`END`], and tells how it went.
+impl<T: FnMut(ReceiverReport)> ReceiverSetup<T> {
+    /// Receives until the last message or [`END`], and reports the result.
     pub(crate) fn run(self) {
         if let Some(notifier) = self.orders.task.work.notifier() {
-            with(notifier, self);
+            with_channel(notifier, self);
         }
     }
 
@@ -92,12 +98,12 @@ impl<T: FnMut(Report)> Receiving<T> {
         )
     }
 
-    /// Settings and ends, then the loop between two looks at what was used.
-    fn measure<C: Channel>(&mut self) -> io::Result<Report> {
+    /// Applies the settings, creates the endpoints, and runs the loop.
+    fn measure<C: Channel>(&mut self) -> io::Result<ReceiverReport> {
         let process =
             ProcessState { memory_locked: self.memory_locked, dma_latency_us: self.orders.dma_latency_us };
         let (in_force, caveats) = settings::apply(&self.orders.task, process)?;
-        let began = settings::read();
+        let settings_before = settings::read();
         let (endpoint, answer_endpoint) = self.endpoints();
         let direction = endpoint.direction.clone();
         direction.register();
@@ -106,52 +112,52 @@ impl<T: FnMut(Report)> Receiving<T> {
         let arrivals = Arrivals::new(Arc::clone(&self.memory));
         arrivals.touch();
         let last = self.orders.last;
-        (self.tell)(Report::Ready { in_force, caveats });
-        let mut work = Loop { receiver, direction, arrivals, last, place: 0 };
+        (self.report)(ReceiverReport::Ready { in_force, caveats });
+        let mut receiver_loop = ReceiverLoop { receiver, direction, arrivals, last, next_stamp: 0 };
         let warm_up = usize::try_from(self.orders.task.warm_up).unwrap_or(usize::MAX);
         let usage = match answer {
-            None => work.run_measured(warm_up, &mut Silent)?,
-            Some(mut sender) => work.run_measured(warm_up, &mut sender)?,
+            None => receiver_loop.run_measured(warm_up, &mut NoReply)?,
+            Some(mut sender) => receiver_loop.run_measured(warm_up, &mut sender)?,
         };
-        Ok(Report::Done { usage, changed: settings::changed_since(&began) })
+        Ok(ReceiverReport::Done { usage, changed: settings::changed_since(&settings_before) })
     }
 }
 
-impl<T: FnMut(Report)> With for Receiving<T> {
+impl<T: FnMut(ReceiverReport)> WithChannel for ReceiverSetup<T> {
     type Output = ();
 
     fn with<C: Channel>(mut self) {
-        let report = self.measure::<C>();
-        (self.tell)(report.unwrap_or_else(|error| Report::Failed { reason: error.to_string() }));
+        let result = self.measure::<C>();
+        (self.report)(result.unwrap_or_else(|error| ReceiverReport::Failed { reason: error.to_string() }));
     }
 }
 
-/// The measured loop and where it is.
-pub(super) struct Loop<R> {
+/// The measured loop.
+pub(super) struct ReceiverLoop<R> {
     pub(super) receiver: R,
     pub(super) direction: Direction,
     pub(super) arrivals: Arrivals,
     /// The number of the last message.
     pub(super) last: u64,
-    /// Where the next stamp goes.
-    pub(super) place: usize,
+    /// Index of the next stamp.
+    pub(super) next_stamp: usize,
 }
 
-impl<R: Await> Loop<R> {
-    /// Takes `warm_up` messages, then the rest; returns what the rest used.
+impl<R: Await> ReceiverLoop<R> {
+    /// Receives `warm_up` messages, then the rest; returns the resource usage of the rest.
     fn run_measured(&mut self, warm_up: usize, answer: &mut impl Notify) -> io::Result<Usage> {
-        let goes_on = warm_up == 0 || self.run(warm_up, answer)?;
-        let (before, began) = (usage::of_this_thread(), clock::now());
-        if goes_on {
+        let continues = warm_up == 0 || self.run(warm_up, answer)?;
+        let (before, start) = (usage::of_this_thread(), clock::now());
+        if continues {
             self.run(usize::MAX, answer)?;
         }
-        Ok(usage::of_this_thread().since(&before, clock::now().since(began)))
+        Ok(usage::of_this_thread().since(&before, clock::now().since(start)))
     }
 
-    /// Wait, read the clock, answer if asked to, store: until `until` stamps are stored, or the
-    /// end. Returns whether there is more to come.
+    /// Waits, reads the clock, answers in a round trip, stores: until `until` stamps are stored, or the
+    /// end. Returns whether more messages will follow.
     pub(super) fn run(&mut self, until: usize, answer: &mut impl Notify) -> io::Result<bool> {
-        while self.place < until {
+        while self.next_stamp < until {
             match self.receiver.wait() {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted && !self.is_over() => continue,
@@ -165,10 +171,10 @@ impl<R: Await> Loop<R> {
             }
             answer.prepare(number);
             answer.notify(number)?;
-            if !self.arrivals.store(self.place, number, ran) || number >= self.last {
+            if !self.arrivals.store(self.next_stamp, number, ran) || number >= self.last {
                 return Ok(false);
             }
-            self.place += 1;
+            self.next_stamp += 1;
         }
         Ok(true)
     }
@@ -179,19 +185,19 @@ impl<R: Await> Loop<R> {
     }
 }
 
-/// The receiver as a process of its own: orders come through standard input.
+/// The receiver process: orders arrive through standard input.
 fn serve_process() -> io::Result<()> {
     signal::block_all_but_wake_up();
     signal::prepare_wake_up()?;
     let control = stdin().as_fd().try_clone_to_owned()?;
-    let (orders, mut descriptors): (Orders, Vec<OwnedFd>) = control::receive(&control)?;
+    let (orders, mut descriptors): (ReceiverOrders, Vec<OwnedFd>) = control::receive(&control)?;
     if descriptors.is_empty() {
         return Err(io::Error::new(io::ErrorKind::NotConnected, "the orders came without memory"));
     }
     let memory = Arc::new(SharedMemory::open(descriptors.remove(0))?);
     let memory_locked = memory::lock_all().is_ok();
-    // When the parent no longer listens, it is about to end this process.
-    let tell = |report: Report| drop(control::send(&control, &report, &[]));
-    Receiving { orders, memory, descriptors, memory_locked, tell }.run();
+    // When the parent no longer reads, it is about to end this process.
+    let report = |message: ReceiverReport| drop(control::send(&control, &message, &[]));
+    ReceiverSetup { orders, memory, descriptors, memory_locked, report }.run();
     Ok(())
 }

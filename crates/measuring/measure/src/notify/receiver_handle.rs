@@ -1,4 +1,4 @@
-//! The receiver, as seen from the process that measures.
+//! The receiver as seen by the measuring process.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,63 +12,68 @@ use howlate_linux::signal;
 use howlate_model::Span;
 
 use super::control;
-use super::helper;
-use super::receiver::{Orders, RECEIVER, Receiving, Report};
+use super::receiver::{RECEIVER, ReceiverOrders, ReceiverReport, ReceiverSetup};
 
-/// A receiver under way.
+/// A running receiver.
 pub(super) enum ReceiverHandle {
     /// A process; killed on drop.
     Process { child: Child, control: OwnedFd },
     /// A thread of this process.
-    Thread { reports: Receiver<Report> },
+    Thread { reports: Receiver<ReceiverReport> },
 }
 
 impl ReceiverHandle {
-    /// Starts this program again as the receiver.
-    pub(super) fn process(orders: &Orders, memory: &OwnedFd, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
-        let (control, theirs) = control::pair()?;
-        let other = Self::Process { child: helper::start(RECEIVER, theirs)?, control };
-        let mut all = vec![memory.as_fd()];
-        all.extend(descriptors.iter().map(AsFd::as_fd));
-        if let Self::Process { control, .. } = &other {
-            control::send(control, orders, &all).map_err(died)?;
+    /// Executes this program again as the receiver.
+    pub(super) fn process(
+        orders: &ReceiverOrders,
+        memory: &OwnedFd,
+        descriptors: Vec<OwnedFd>,
+    ) -> io::Result<Self> {
+        let (control, receiver_end) = control::pair()?;
+        let handle = Self::Process { child: control::start_helper(RECEIVER, receiver_end)?, control };
+        let mut passed = vec![memory.as_fd()];
+        passed.extend(descriptors.iter().map(AsFd::as_fd));
+        if let Self::Process { control, .. } = &handle {
+            control::send(control, orders, &passed).map_err(died)?;
         }
-        Ok(other)
+        Ok(handle)
     }
 
     /// Starts a thread as the receiver.
     pub(super) fn thread(
-        orders: Orders,
+        orders: ReceiverOrders,
         memory: &Arc<SharedMemory>,
         descriptors: Vec<OwnedFd>,
         memory_locked: bool,
     ) -> io::Result<Self> {
-        let (to_us, reports) = channel();
-        // An observer that gave up has no use for a report.
-        let tell = move |report: Report| drop(to_us.send(report));
+        let (sender, reports) = channel();
+        // Fails when the observer has given up.
+        let report = move |message: ReceiverReport| drop(sender.send(message));
         let memory = Arc::clone(memory);
-        let receiving = Receiving { orders, memory, descriptors, memory_locked, tell };
-        Builder::new().name("howlate-receiver".into()).spawn(move || receiving.run())?;
+        let receiver = ReceiverSetup { orders, memory, descriptors, memory_locked, report };
+        Builder::new().name("howlate-receiver".into()).spawn(move || receiver.run())?;
         Ok(Self::Thread { reports })
     }
 
-    /// The next report; `None` when none comes within `patience`.
+    /// The next report; `None` when none arrives within `timeout`.
     ///
     /// # Errors
     ///
-    /// When the receiver is gone, or says that it cannot go on.
-    pub(super) fn report(&self, patience: Span) -> io::Result<Option<Report>> {
+    /// When the receiver has ended, or reports a failure.
+    pub(super) fn report(&self, timeout: Span) -> io::Result<Option<ReceiverReport>> {
         let report = match self {
-            Self::Process { control, .. } if !control::comes_within(control, patience)? => return Ok(None),
+            Self::Process { control, .. } if !control::arrives_within(control, timeout)? => return Ok(None),
             Self::Process { control, .. } => control::receive(control).map(|(report, _)| report),
-            Self::Thread { reports } => match reports.recv_timeout(patience.into()) {
+            Self::Thread { reports } => match reports.recv_timeout(timeout.into()) {
                 Ok(report) => Ok(report),
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
                 Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::UnexpectedEof.into()),
             },
         };
         match report {
-            Ok(Report::Failed { reason }) => Err(io::Error::other(format!("the receiver failed: {reason}"))),
+            Ok(ReceiverReport::Failed { reason }) => {
+                Err(io::Error::other(format!("the receiver failed: {reason}")))
+            }
             Ok(report) => Ok(Some(report)),
             Err(error) => Err(died(error)),
         }
@@ -92,7 +97,7 @@ impl ReceiverHandle {
     }
 }
 
-/// A process that can be neither told nor heard is gone.
+/// A control socket fails only when the process has ended.
 fn died(_: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the receiver died")
 }

@@ -1,4 +1,4 @@
-//! The one that notifies: sleeps, notes the time, notifies.
+//! The sender: sleeps, reads the clock, notifies.
 
 use std::io;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use rustix::thread::sched_yield;
 use super::channel::{Await, Notify};
 use super::shared::{Arrivals, END};
 use crate::loops::Stop;
-use crate::ring::UNWRITTEN;
+use crate::ring::INITIAL;
 
-/// How long the sender waits for the receiver before it takes a message for lost.
-const PATIENCE: Span = Span::from_secs(1);
-/// After so many lost messages in a row, nobody is taken to listen.
-const MOST_LOST_IN_A_ROW: u32 = 3;
-/// While the receiver has not come back, the sender looks again after at least this.
-const LEAST_NAP: Span = Span::from_micros(20);
+/// How long the sender waits for the receiver before a message counts as lost.
+const RECEIVE_TIMEOUT: Span = Span::from_secs(1);
+/// After this many consecutive lost messages, the receiver counts as dead.
+const MAX_CONSECUTIVE_LOST: u32 = 3;
+/// Minimum interval at which the sender checks for the receiver.
+const MIN_CHECK_INTERVAL: Span = Span::from_micros(20);
 
 /// The sender's stamps of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sent {
-    /// Before it notified.
+pub(crate) struct SentStamps {
+    /// Before the notifying call.
     pub(crate) sent: MonotonicTime,
-    /// When the call had returned.
+    /// When the call returned.
     pub(crate) returned: MonotonicTime,
-    /// When the answer was there; the same as `returned` without one.
+    /// When the answer arrived; equal to `returned` without one.
     pub(crate) answered: MonotonicTime,
 }
 
@@ -38,16 +38,16 @@ pub(crate) struct SentLog {
 }
 
 impl SentLog {
-    /// Room for `count` messages, all of it written once.
+    /// For `count` messages; all memory is touched.
     pub(crate) fn new(count: usize) -> Arc<Self> {
-        let stamps = (0..count).map(|_| [const { AtomicI64::new(UNWRITTEN) }; 3]).collect();
+        let stamps = (0..count).map(|_| [const { AtomicI64::new(INITIAL) }; 3]).collect();
         Arc::new(Self { stamps, written: AtomicU64::new(0) })
     }
 
     /// Stores the stamps of message `number`; they come in order, from 1.
     #[allow(clippy::cast_possible_truncation, reason = "below the length of memory")]
     #[inline]
-    fn store(&self, number: u64, sent: &Sent) {
+    fn store(&self, number: u64, sent: &SentStamps) {
         let [first, second, third] = &self.stamps[number as usize - 1];
         first.store(sent.sent.as_nanos(), Ordering::Relaxed);
         second.store(sent.returned.as_nanos(), Ordering::Relaxed);
@@ -55,62 +55,62 @@ impl SentLog {
         self.written.store(number, Ordering::Release);
     }
 
-    /// How many messages were sent.
+    /// Number of messages sent.
     pub(crate) fn count(&self) -> u64 {
         self.written.load(Ordering::Acquire)
     }
 
     /// The stamps of message `number`, from 1 to [`SentLog::count`].
-    pub(crate) fn get(&self, number: u64) -> Option<Sent> {
+    pub(crate) fn get(&self, number: u64) -> Option<SentStamps> {
         let stamps = self.stamps.get(usize::try_from(number.checked_sub(1)?).ok()?)?;
         let [sent, returned, answered] =
             stamps.each_ref().map(|stamp| MonotonicTime::from_nanos(stamp.load(Ordering::Relaxed)));
-        Some(Sent { sent, returned, answered })
+        Some(SentStamps { sent, returned, answered })
     }
 }
 
-/// How the sender learns that its message was answered.
-pub(crate) trait Answer {
-    /// The time when the answer to message `number` was there; `returned` when none is awaited.
+/// Waits for the answer to a message.
+pub(crate) trait AnswerWait {
+    /// The arrival time of the answer to message `number`; `returned` when none is expected.
     fn wait(&mut self, number: u64, returned: MonotonicTime) -> io::Result<MonotonicTime>;
 }
 
 /// One way only.
 pub(crate) struct NoAnswer;
 
-impl Answer for NoAnswer {
+impl AnswerWait for NoAnswer {
     #[inline]
     fn wait(&mut self, _: u64, returned: MonotonicTime) -> io::Result<MonotonicTime> {
         Ok(returned)
     }
 }
 
-/// A round trip: the receiver notifies back.
-pub(crate) struct Answered<R> {
+/// A round trip: the receiver answers each message.
+pub(crate) struct AwaitAnswer<R> {
     pub(crate) receiver: R,
     pub(crate) stop: Stop,
 }
 
-impl<R: Await> Answer for Answered<R> {
+impl<R: Await> AnswerWait for AwaitAnswer<R> {
     #[inline]
     fn wait(&mut self, number: u64, _: MonotonicTime) -> io::Result<MonotonicTime> {
         loop {
             match self.receiver.wait() {
-                // An answer to an earlier message, which was given up.
+                // The answer to an earlier message that counts as lost.
                 Ok(()) if self.receiver.number() < number => {}
                 Ok(()) if self.receiver.number() == END => return Err(io::ErrorKind::Interrupted.into()),
                 Ok(()) => return Ok(clock::now()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted && !self.stop.is_asked() => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted && !self.stop.is_requested() => {}
                 Err(error) => return Err(error),
             }
         }
     }
 }
 
-/// What the sender is to do.
-pub(crate) struct Sending {
+/// The measured loop.
+pub(crate) struct SenderLoop {
     pub(crate) gap: Span,
-    /// Whether the receiver waits for this very CPU.
+    /// Whether the receiver runs on the same CPU.
     pub(crate) shares_cpu: bool,
     pub(crate) count: u64,
     pub(crate) arrivals: Arrivals,
@@ -118,19 +118,19 @@ pub(crate) struct Sending {
     pub(crate) stop: Stop,
 }
 
-impl Sending {
-    /// Sends all messages, or until stopped; returns how many. The receiver has had its time for the last of them
-    /// then, so that whatever is announced next takes no message's place.
-    pub(crate) fn run(&self, sender: &mut impl Notify, answer: &mut impl Answer) -> io::Result<u64> {
+impl SenderLoop {
+    /// Sends all messages, or until stopped; returns their number. Waits for the receipt of the last one, so that the
+    /// next announcement does not replace it.
+    pub(crate) fn run(&self, sender: &mut impl Notify, answer: &mut impl AnswerWait) -> io::Result<u64> {
         let result = self.send_all(sender, answer);
         self.await_last();
         result
     }
 
-    fn send_all(&self, sender: &mut impl Notify, answer: &mut impl Answer) -> io::Result<u64> {
-        let mut lost_in_a_row = 0;
+    fn send_all(&self, sender: &mut impl Notify, answer: &mut impl AnswerWait) -> io::Result<u64> {
+        let mut consecutive_lost = 0;
         for number in 1..=self.count {
-            if !self.sleep(self.gap) || !self.is_received(number - 1, &mut lost_in_a_row)? {
+            if !self.sleep(self.gap) || !self.is_received(number - 1, &mut consecutive_lost)? {
                 return Ok(number - 1);
             }
             sender.prepare(number);
@@ -138,16 +138,16 @@ impl Sending {
             sender.notify(number)?;
             let returned = clock::now();
             match answer.wait(number, returned) {
-                Ok(answered) => self.log.store(number, &Sent { sent, returned, answered }),
-                Err(_) if self.stop.is_asked() => return Ok(number - 1),
+                Ok(answered) => self.log.store(number, &SentStamps { sent, returned, answered }),
+                Err(_) if self.stop.is_requested() => return Ok(number - 1),
                 Err(error) => return Err(error),
             }
             if self.shares_cpu {
-                // Let it run before the timer of the next gap is set, which takes long in a guest.
+                // Let the receiver run before the timer of the next gap is armed, which takes long in a guest.
                 sched_yield();
             }
         }
-        self.is_received(self.count, &mut lost_in_a_row)?;
+        self.is_received(self.count, &mut consecutive_lost)?;
         Ok(self.count)
     }
 
@@ -155,52 +155,52 @@ impl Sending {
     #[inline]
     fn sleep(&self, span: Span) -> bool {
         while clock::sleep_for(span).is_err() {
-            if self.stop.is_asked() {
+            if self.stop.is_requested() {
                 return false;
             }
         }
-        !self.stop.is_asked()
+        !self.stop.is_requested()
     }
 
-    /// Sees to it that the receiver is done with the last message, so that no two merge.
+    /// Waits until the receiver is done with the last message, so that no two merge.
     /// `false` when the run was stopped.
     #[inline]
-    fn is_received(&self, last: u64, lost_in_a_row: &mut u32) -> io::Result<bool> {
+    fn is_received(&self, last: u64, consecutive_lost: &mut u32) -> io::Result<bool> {
         if self.arrivals.most_recent() >= last {
-            *lost_in_a_row = 0;
+            *consecutive_lost = 0;
             return Ok(true);
         }
-        self.await_receiver(last, lost_in_a_row)
+        self.await_receiver(last, consecutive_lost)
     }
 
-    /// A stop may have come while the last message was on its way.
+    /// After a stop, waits for a message that is still in flight.
     fn await_last(&self) {
-        let give_up = clock::now().plus(PATIENCE);
+        let give_up = clock::now().plus(RECEIVE_TIMEOUT);
         let last = self.log.count();
-        while self.stop.is_asked() && self.arrivals.most_recent() < last && clock::now() < give_up {
-            // A signal, which only says that the run was stopped, shortens the nap.
-            drop(clock::sleep_for(LEAST_NAP));
+        while self.stop.is_requested() && self.arrivals.most_recent() < last && clock::now() < give_up {
+            // A signal, which only requests the stop, shortens the sleep.
+            drop(clock::sleep_for(MIN_CHECK_INTERVAL));
         }
     }
 
     #[cold]
-    fn await_receiver(&self, last: u64, lost_in_a_row: &mut u32) -> io::Result<bool> {
-        let give_up = clock::now().plus(PATIENCE);
+    fn await_receiver(&self, last: u64, consecutive_lost: &mut u32) -> io::Result<bool> {
+        let give_up = clock::now().plus(RECEIVE_TIMEOUT);
         while clock::now() < give_up {
-            if !self.sleep(self.gap.clamp(LEAST_NAP, PATIENCE)) {
+            if !self.sleep(self.gap.clamp(MIN_CHECK_INTERVAL, RECEIVE_TIMEOUT)) {
                 return Ok(false);
             }
             if self.arrivals.most_recent() >= last {
-                *lost_in_a_row = 0;
+                *consecutive_lost = 0;
                 return Ok(self.sleep(self.gap));
             }
         }
-        *lost_in_a_row += 1;
-        if *lost_in_a_row < MOST_LOST_IN_A_ROW {
+        *consecutive_lost += 1;
+        if *consecutive_lost < MAX_CONSECUTIVE_LOST {
             return Ok(true);
         }
         let text = format!(
-            "the receiver took none of {MOST_LOST_IN_A_ROW} notifications in a row within {PATIENCE} each"
+            "the receiver took none of {MAX_CONSECUTIVE_LOST} notifications in a row within {RECEIVE_TIMEOUT} each"
         );
         Err(io::Error::new(io::ErrorKind::TimedOut, text))
     }

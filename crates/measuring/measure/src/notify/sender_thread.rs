@@ -1,4 +1,4 @@
-//! The sender's thread: settings, the loop, the last word.
+//! The sender's thread: settings, the loop, the result.
 
 use std::io;
 use std::sync::Arc;
@@ -10,52 +10,52 @@ use howlate_linux::signal;
 use howlate_model::{Caveat, EffectiveSettings, ProcessState, Span, Task};
 
 use super::channel::{Channel, Endpoint, Notify};
-use super::dispatch::{With, with};
-use super::job::{PATIENCE, Spec};
-use super::sender::{Answered, NoAnswer, Sending, SentLog};
+use super::channels::{WithChannel, with_channel};
+use super::job::{NotifySettings, READY_TIMEOUT};
+use super::sender::{AwaitAnswer, NoAnswer, SenderLoop, SentLog};
 use super::shared::{Arrivals, END};
 use crate::loops::Stop;
 use crate::settings;
 
-/// What the sender tells the observer.
-pub(super) enum FromSender {
+/// A message of the sender to the observer.
+pub(super) enum SenderMessage {
     Ready(io::Result<(EffectiveSettings, Vec<Caveat>)>),
-    /// With which of its settings are others by then than in the beginning.
+    /// Includes the settings that changed since the start.
     Done(io::Result<Vec<Caveat>>),
 }
 
-/// The sender's belongings.
+/// A sender before it starts.
 pub(super) struct SenderThread {
     pub(super) task: Task,
-    pub(super) spec: Spec,
+    pub(super) spec: NotifySettings,
     pub(super) count: u64,
-    pub(super) there: Endpoint,
-    pub(super) back: Endpoint,
+    pub(super) forward: Endpoint,
+    pub(super) backward: Endpoint,
     pub(super) arrivals: Arrivals,
     pub(super) log: Arc<SentLog>,
     pub(super) stop: Stop,
-    pub(super) to_observer: Sender<FromSender>,
+    pub(super) to_observer: Sender<SenderMessage>,
 }
 
-/// A sender that has its settings and waits for the word to begin.
+/// A sender that has applied its settings, and waits for its start.
 pub(super) struct SenderHandle {
     pub(super) settings: (EffectiveSettings, Vec<Caveat>),
-    from_sender: Receiver<FromSender>,
+    from_sender: Receiver<SenderMessage>,
     gate: SyncSender<()>,
 }
 
 impl SenderHandle {
-    /// Lets the sender begin.
+    /// Starts the sender's loop.
     pub(super) fn begin(&self) {
-        // A sender that is gone has said why.
+        // A sender that has ended has reported why.
         self.gate.send(()).unwrap_or_default();
     }
 
-    /// How it ended, once it has; `None` when nothing was heard within `patience`.
-    pub(super) fn ended(&self, patience: Span) -> Option<io::Result<Vec<Caveat>>> {
-        match self.from_sender.recv_timeout(patience.into()) {
-            Ok(FromSender::Done(result)) => Some(result),
-            Ok(FromSender::Ready(_)) | Err(RecvTimeoutError::Timeout) => None,
+    /// The result, once the sender has ended; `None` if it does not end within `timeout`.
+    pub(super) fn ended(&self, timeout: Span) -> Option<io::Result<Vec<Caveat>>> {
+        match self.from_sender.recv_timeout(timeout.into()) {
+            Ok(SenderMessage::Done(result)) => Some(result),
+            Ok(SenderMessage::Ready(_)) | Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Err(io::ErrorKind::BrokenPipe.into())),
         }
     }
@@ -67,58 +67,65 @@ impl SenderHandle {
 }
 
 impl SenderThread {
-    /// Starts the thread; returns when it has its settings.
+    /// Starts the thread; returns when it has applied its settings.
     pub(super) fn start(
         self,
         process: ProcessState,
-        from_sender: Receiver<FromSender>,
+        from_sender: Receiver<SenderMessage>,
     ) -> io::Result<SenderHandle> {
-        let (gate, passed) = sync_channel(1);
-        Builder::new().name("howlate-sender".into()).spawn(move || self.run(process, &passed))?;
-        match from_sender.recv_timeout(PATIENCE.into()) {
-            Ok(FromSender::Ready(settings)) => Ok(SenderHandle { settings: settings?, from_sender, gate }),
+        let (gate, opened) = sync_channel(1);
+        Builder::new().name("howlate-sender".into()).spawn(move || self.run(process, &opened))?;
+        match from_sender.recv_timeout(READY_TIMEOUT.into()) {
+            Ok(SenderMessage::Ready(settings)) => Ok(SenderHandle { settings: settings?, from_sender, gate }),
             _ => Err(io::Error::new(io::ErrorKind::TimedOut, "the sender did not get ready")),
         }
     }
 
     fn run(self, process: ProcessState, gate: &Receiver<()>) {
         let to_observer = self.to_observer.clone();
-        let work = Work { gate, process, thread: self };
-        let result = with(work.thread.spec.notifier, work);
-        drop(to_observer.send(FromSender::Done(result)));
+        let sender = SenderWork { gate, process, thread: self };
+        let result = with_channel(sender.thread.spec.notifier, sender);
+        drop(to_observer.send(SenderMessage::Done(result)));
     }
 }
 
-struct Work<'a> {
+struct SenderWork<'a> {
     gate: &'a Receiver<()>,
     process: ProcessState,
     thread: SenderThread,
 }
 
-impl With for Work<'_> {
+impl WithChannel for SenderWork<'_> {
     type Output = io::Result<Vec<Caveat>>;
 
     fn with<C: Channel>(self) -> io::Result<Vec<Caveat>> {
-        let SenderThread { task, spec, count, there, back, arrivals, log, stop, to_observer } = self.thread;
+        let SenderThread { task, spec, count, forward, backward, arrivals, log, stop, to_observer } =
+            self.thread;
         let applied = settings::apply(&task, self.process);
-        back.direction.register();
-        let answer = spec.round_trip.then(|| C::receiver(back)).transpose()?;
-        let began = settings::read();
-        drop(to_observer.send(FromSender::Ready(applied)));
+        backward.direction.register();
+        let answer = spec.round_trip.then(|| C::receiver(backward)).transpose()?;
+        let settings_before = settings::read();
+        drop(to_observer.send(SenderMessage::Ready(applied)));
         if self.gate.recv().is_err() {
             return Ok(Vec::new());
         }
-        let direction = there.direction.clone();
-        let mut sender = C::sender(there)?;
-        let sending =
-            Sending { gap: spec.gap, shares_cpu: spec.shares_cpu, count, arrivals, log, stop: stop.clone() };
+        let direction = forward.direction.clone();
+        let mut sender = C::sender(forward)?;
+        let sender_loop = SenderLoop {
+            gap: spec.gap,
+            shares_cpu: spec.shares_cpu,
+            count,
+            arrivals,
+            log,
+            stop: stop.clone(),
+        };
         let result = match answer {
-            None => sending.run(&mut sender, &mut NoAnswer),
-            Some(receiver) => sending.run(&mut sender, &mut Answered { receiver, stop }),
+            None => sender_loop.run(&mut sender, &mut NoAnswer),
+            Some(receiver) => sender_loop.run(&mut sender, &mut AwaitAnswer { receiver, stop }),
         };
         direction.announced().store(END, Ordering::Release);
-        // A receiver that has had the last message is gone already.
+        // A receiver that has received the last message has ended already.
         drop(sender.notify(END));
-        result.map(|_| settings::changed_since(&began))
+        result.map(|_| settings::changed_since(&settings_before))
     }
 }

@@ -1,4 +1,4 @@
-//! What sender and receiver share: who they are, how far they have come, and the stamps.
+//! Memory that sender and receiver share: their ids, their progress, and the stamps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -6,21 +6,21 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{MonotonicTime, Peers};
 
-/// Words of a cache line, and of the next one, which many processors fetch with it.
-const LINE: usize = 16;
-/// Where the receiver says how far it has come: stamps stored, then the most recent number.
+/// Words per pair of cache lines, as many processors prefetch the adjacent line.
+const LINE_WORDS: usize = 16;
+/// Word indices of the receiver's progress: number of stamps, and the most recent message number.
 const PROGRESS: usize = 0;
 const MOST_RECENT: usize = 1;
-/// Each direction has three lines: announced number, futex word, the one that waits.
-const DIRECTIONS: usize = LINE;
-const DIRECTION_WORDS: usize = 3 * LINE;
-/// Where the stamps begin.
+/// Each direction has three lines: announced number, futex word, waiting thread.
+const DIRECTIONS: usize = LINE_WORDS;
+const DIRECTION_WORDS: usize = 3 * LINE_WORDS;
+/// Word index of the first stamp.
 const ARRIVALS: usize = DIRECTIONS + 2 * DIRECTION_WORDS;
 
-/// The number that tells a receiver to leave.
+/// The message number that ends the receiver.
 pub(crate) const END: u64 = u64::MAX;
 
-/// Words of memory that hold everything, with `arrivals` stamps.
+/// Number of words needed for `arrivals` stamps.
 pub(crate) const fn words_for(arrivals: usize) -> usize {
     ARRIVALS + 2 * arrivals
 }
@@ -40,17 +40,17 @@ impl Direction {
     }
 
     fn line(&self, line: usize) -> usize {
-        DIRECTIONS + self.number * DIRECTION_WORDS + line * LINE
+        DIRECTIONS + self.number * DIRECTION_WORDS + line * LINE_WORDS
     }
 
-    /// The number of the message that is about to be sent, for mechanisms that carry none.
+    /// The number of the next message, for mechanisms that do not carry one.
     #[inline]
     pub(crate) fn announced(&self) -> &AtomicU64 {
         &self.memory.words()[self.line(0)]
     }
 
-    /// Says which message comes next, before the sender's stamp: the fence empties the store
-    /// buffer, so that the notification itself need not wait for it.
+    /// Announces the next message, before the sender's stamp: the fence drains the store
+    /// buffer, so that the notification itself does not wait for it.
     #[inline]
     pub(crate) fn announce(&self, number: u64) {
         self.announced().store(number, Ordering::Release);
@@ -68,17 +68,17 @@ impl Direction {
         self.memory.half_word(self.futex_index())
     }
 
-    /// Notes that the calling thread waits at the end of this direction.
+    /// Registers the calling thread as the receiver of this direction.
     pub(crate) fn register(&self) {
-        let who = u64::from(std::process::id()) << 32 | u64::from(howlate_linux::thread::id());
-        self.memory.words()[self.line(2)].store(who, Ordering::Release);
+        let ids = u64::from(std::process::id()) << 32 | u64::from(howlate_linux::thread::id());
+        self.memory.words()[self.line(2)].store(ids, Ordering::Release);
     }
 
-    /// Process and thread that wait at the end of this direction.
+    /// Process id and thread id of the receiver of this direction.
     #[allow(clippy::cast_possible_truncation, reason = "two halves of a word")]
     pub(crate) fn registered(&self) -> (u32, u32) {
-        let who = self.memory.words()[self.line(2)].load(Ordering::Acquire);
-        ((who >> 32) as u32, who as u32)
+        let ids = self.memory.words()[self.line(2)].load(Ordering::Acquire);
+        ((ids >> 32) as u32, ids as u32)
     }
 }
 
@@ -93,46 +93,46 @@ impl Arrivals {
         Self { memory }
     }
 
-    /// Writes to all memory where stamps will be stored, so that no page fault falls into the loop. Reading it would not do:
-    /// each process meets the pages of shared memory for itself.
+    /// Writes to all memory for stamps, so that the loop has no page faults. Each process has to do so, as page tables are not
+    /// shared.
     pub(crate) fn touch(&self) {
         self.memory.words()[ARRIVALS..].iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
-    /// How many stamps there is room for.
+    /// Maximum number of stamps.
     pub(crate) fn capacity(&self) -> usize {
         (self.memory.words().len() - ARRIVALS) / 2
     }
 
-    /// Stores stamp number `place`: message `number` arrived at `ran`. Returns whether there was room.
+    /// Stores stamp `index`: message `number` arrived at `ran`. `false` if the memory is full.
     #[inline]
-    pub(crate) fn store(&self, place: usize, number: u64, ran: MonotonicTime) -> bool {
+    pub(crate) fn store(&self, index: usize, number: u64, ran: MonotonicTime) -> bool {
         let words = self.memory.words();
-        let at = ARRIVALS + 2 * place;
+        let at = ARRIVALS + 2 * index;
         let Some([number_word, ran_word]) = words.get(at..at + 2) else { return false };
         number_word.store(number, Ordering::Relaxed);
         ran_word.store(ran.as_nanos().cast_unsigned(), Ordering::Relaxed);
-        words[PROGRESS].store(place as u64 + 1, Ordering::Release);
+        words[PROGRESS].store(index as u64 + 1, Ordering::Release);
         words[MOST_RECENT].store(number, Ordering::Release);
         true
     }
 
-    /// The number of the message that arrived last.
+    /// The number of the most recent message.
     #[inline]
     pub(crate) fn most_recent(&self) -> u64 {
         self.memory.words()[MOST_RECENT].load(Ordering::Acquire)
     }
 
-    /// How many stamps are stored.
+    /// Number of stamps.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(self.memory.words()[PROGRESS].load(Ordering::Acquire))
             .unwrap_or(0)
             .min(self.capacity())
     }
 
-    /// Stamp number `place`, below [`Arrivals::count`].
-    pub(crate) fn get(&self, place: usize) -> (u64, MonotonicTime) {
-        let word = |at: usize| self.memory.words()[ARRIVALS + 2 * place + at].load(Ordering::Relaxed);
+    /// Stamp `index`, below [`Arrivals::count`].
+    pub(crate) fn get(&self, index: usize) -> (u64, MonotonicTime) {
+        let word = |at: usize| self.memory.words()[ARRIVALS + 2 * index + at].load(Ordering::Relaxed);
         (word(0), MonotonicTime::from_nanos(word(1).cast_signed()))
     }
 }

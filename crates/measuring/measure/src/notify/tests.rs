@@ -1,6 +1,6 @@
-//! Every mechanism really exchanges between threads; what goes wrong is noticed.
+//! Every mechanism between threads, and detection of irregular messages.
 //!
-//! Between processes they are tested with the program itself, in `crates/program/howlate/tests`.
+//! Tests between processes need the program itself, and are in `crates/program/howlate/tests`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,17 +15,17 @@ use howlate_model::{
 };
 
 use super::channel::{Await, Notify};
-use super::message_matching::Pairing;
-use super::receiver::Loop;
-use super::sender::{NoAnswer, Sending, SentLog};
+use super::message_matching::MessageMatching;
+use super::receiver::ReceiverLoop;
+use super::sender::{NoAnswer, SenderLoop, SentLog};
 use super::shared::{Arrivals, Direction, END, words_for};
-use crate::Notifications;
+use crate::NotifyEngine;
 use crate::loops::Stop;
 
 #[derive(Default)]
-struct Lines(Vec<Line>);
+struct RecordedLines(Vec<Line>);
 
-impl Sink for Lines {
+impl Sink for RecordedLines {
     fn line(&mut self, line: Line) {
         self.0.push(line);
     }
@@ -33,7 +33,7 @@ impl Sink for Lines {
     fn progress(&mut self, _: &[ThreadProgress]) {}
 }
 
-impl Lines {
+impl RecordedLines {
     fn count(&self) -> u64 {
         let blocks =
             self.0.iter().map(|line| if let Line::Block(block) = line { block.latency.count() } else { 0 });
@@ -63,20 +63,20 @@ fn turn(mechanism: Notifier, between: Peers, round_trip: bool) -> Turn {
     Turn { tasks: vec![task], load: Load::IDLE, duration: None, cut_after, estimate: Span::ZERO }
 }
 
-fn take(turn: &Turn) -> Lines {
-    let mut lines = Lines::default();
-    Notifications.run(turn, &TurnControl::default(), &mut lines).unwrap();
+fn take(turn: &Turn) -> RecordedLines {
+    let mut lines = RecordedLines::default();
+    NotifyEngine.run(turn, &TurnControl::default(), &mut lines).unwrap();
     lines
 }
 
-/// Helper processes are this program started again, which a test is not; the program's own tests have these.
+/// Helper processes are this program executed again, which a test is not; the tests of the program cover them.
 const fn needs_the_program(notifier: Notifier) -> bool {
     matches!(notifier, Notifier::SysvSem | Notifier::SysvMq)
 }
 
 #[test]
 fn every_mechanism_wakes_a_thread() {
-    for notifier in Notifier::ALL.into_iter().filter(|one| !needs_the_program(*one)) {
+    for notifier in Notifier::ALL.into_iter().filter(|notifier| !needs_the_program(*notifier)) {
         if let Err(reason) = super::is_allowed(notifier) {
             howlate_testing::skip(&format!("{notifier}: {reason}"));
             continue;
@@ -93,38 +93,38 @@ fn every_mechanism_wakes_a_thread() {
 
 #[test]
 fn a_receiver_that_cannot_start_is_an_error_that_names_the_mechanism() {
-    // The test program knows nothing of helpers: it ends at once.
+    // The test program has no helpers: it ends at once.
     let lines = take(&turn(Notifier::Pipe, Peers::Processes, false));
     let error = lines.finished().error.clone().unwrap();
     assert!(error.to_string().starts_with("pipe: the receiver died"), "{error}");
     assert_eq!(lines.count(), 0);
 }
 
-/// A mechanism that treats some messages badly.
-struct Careless {
+/// A mechanism that drops, duplicates or reorders some messages.
+struct FaultyNotify {
     out: Sender<u64>,
-    drops: u64,
-    doubles: u64,
+    dropped: u64,
+    duplicated: u64,
     /// Sent after the message that follows it.
-    delays: u64,
-    held: Option<u64>,
+    delayed: u64,
+    pending: Option<u64>,
 }
 
-impl Notify for Careless {
+impl Notify for FaultyNotify {
     fn notify(&mut self, number: u64) -> io::Result<()> {
         let mut out = VecDeque::from([number]);
-        if number == self.drops {
+        if number == self.dropped {
             out.clear();
         }
-        if number == self.doubles {
+        if number == self.duplicated {
             out.push_back(number);
         }
-        if number == self.delays {
-            self.held = out.pop_front();
+        if number == self.delayed {
+            self.pending = out.pop_front();
         } else {
-            out.extend(self.held.take());
+            out.extend(self.pending.take());
         }
-        out.into_iter().try_for_each(|one| self.out.send(one)).map_err(io::Error::other)
+        out.into_iter().try_for_each(|number| self.out.send(number)).map_err(io::Error::other)
     }
 }
 
@@ -144,25 +144,30 @@ impl Await for Mailbox {
     }
 }
 
-/// What becomes of 12 messages.
-fn exchange(drops: u64, doubles: u64, delays: u64) -> (usize, IrregularMessages) {
+/// Number of matched messages out of 12, and the irregular ones.
+fn exchange(dropped: u64, duplicated: u64, delayed: u64) -> (usize, IrregularMessages) {
     let count = 12;
     let (memory, _file) = SharedMemory::create(words_for(40)).unwrap();
     let direction = Direction { memory: Arc::new(memory), number: 0, between: Peers::Threads };
     let arrivals = Arrivals::new(Arc::clone(&direction.memory));
     let (out, receiver) = channel();
     let mailbox = Mailbox { receiver, number: 0 };
-    let mut receiving =
-        Loop { receiver: mailbox, direction, arrivals: arrivals.clone(), last: u64::MAX - 1, place: 0 };
-    struct Silent;
-    impl Notify for Silent {
+    let mut receiver_loop = ReceiverLoop {
+        receiver: mailbox,
+        direction,
+        arrivals: arrivals.clone(),
+        last: u64::MAX - 1,
+        next_stamp: 0,
+    };
+    struct NoReply;
+    impl Notify for NoReply {
         fn notify(&mut self, _: u64) -> io::Result<()> {
             Ok(())
         }
     }
-    let thread = std::thread::spawn(move || receiving.run(usize::MAX, &mut Silent).unwrap());
+    let thread = std::thread::spawn(move || receiver_loop.run(usize::MAX, &mut NoReply).unwrap());
     let log = SentLog::new(count);
-    let sending = Sending {
+    let sender_loop = SenderLoop {
         gap: Span::from_micros(100),
         shares_cpu: false,
         count: count as u64,
@@ -170,18 +175,18 @@ fn exchange(drops: u64, doubles: u64, delays: u64) -> (usize, IrregularMessages)
         log: Arc::clone(&log),
         stop: Stop::default(),
     };
-    let mut careless = Careless { out, drops, doubles, delays, held: None };
-    assert_eq!(sending.run(&mut careless, &mut NoAnswer).unwrap(), count as u64);
-    drop(careless);
+    let mut faulty = FaultyNotify { out, dropped, duplicated, delayed, pending: None };
+    assert_eq!(sender_loop.run(&mut faulty, &mut NoAnswer).unwrap(), count as u64);
+    drop(faulty);
     thread.join().unwrap();
-    let mut pairing = Pairing::default();
-    let kept =
-        (0..arrivals.count()).filter(|place| pairing.take(arrivals.get(*place).0, log.count())).count();
-    (kept, pairing.irregular(log.count()))
+    let mut matching = MessageMatching::default();
+    let matched =
+        (0..arrivals.count()).filter(|index| matching.record(arrivals.get(*index).0, log.count())).count();
+    (matched, matching.irregular(log.count()))
 }
 
 #[test]
-fn messages_that_are_lost_doubled_or_reordered_are_noticed() {
+fn lost_duplicated_and_reordered_messages_are_detected() {
     let none = IrregularMessages::default();
     assert_eq!(exchange(0, 0, 0), (12, none));
     assert_eq!(exchange(7, 0, 0), (11, IrregularMessages { messages_lost: 1, ..none }));
@@ -190,10 +195,10 @@ fn messages_that_are_lost_doubled_or_reordered_are_noticed() {
 }
 
 #[test]
-fn a_receiver_that_takes_nothing_ends_the_turn() {
+fn a_receiver_that_receives_nothing_ends_the_turn() {
     let (memory, _file) = SharedMemory::create(words_for(1)).unwrap();
-    let (out, _kept) = channel();
-    let sending = Sending {
+    let (out, _receiver) = channel();
+    let sender_loop = SenderLoop {
         gap: Span::from_micros(10),
         shares_cpu: false,
         count: 100,
@@ -201,20 +206,20 @@ fn a_receiver_that_takes_nothing_ends_the_turn() {
         log: SentLog::new(100),
         stop: Stop::default(),
     };
-    let mut sender = Careless { out, drops: 0, doubles: 0, delays: 0, held: None };
-    let error = sending.run(&mut sender, &mut NoAnswer).unwrap_err();
+    let mut sender = FaultyNotify { out, dropped: 0, duplicated: 0, delayed: 0, pending: None };
+    let error = sender_loop.run(&mut sender, &mut NoAnswer).unwrap_err();
     assert!(error.to_string().contains("took none of 3 notifications"), "{error}");
 }
 
-/// Stops the run right after a message was sent, which arrives a while later.
-struct StopsAfter {
+/// Stops the run right after a message was sent that arrives later.
+struct StopAfterSend {
     arrivals: Arrivals,
     stop: Stop,
 }
 
-impl Notify for StopsAfter {
+impl Notify for StopAfterSend {
     fn notify(&mut self, number: u64) -> io::Result<()> {
-        self.stop.ask();
+        self.stop.request();
         let arrivals = self.arrivals.clone();
         std::thread::spawn(move || {
             clock::sleep_for(Span::from_millis(50)).unwrap();
@@ -225,10 +230,10 @@ impl Notify for StopsAfter {
 }
 
 #[test]
-fn a_message_on_its_way_when_the_run_is_stopped_may_arrive() {
+fn a_message_in_flight_when_the_run_is_stopped_may_arrive() {
     let (memory, _file) = SharedMemory::create(words_for(1)).unwrap();
     let (arrivals, stop) = (Arrivals::new(Arc::new(memory)), Stop::default());
-    let sending = Sending {
+    let sender_loop = SenderLoop {
         gap: Span::from_micros(10),
         shares_cpu: false,
         count: 100,
@@ -236,7 +241,7 @@ fn a_message_on_its_way_when_the_run_is_stopped_may_arrive() {
         log: SentLog::new(100),
         stop: stop.clone(),
     };
-    let mut sender = StopsAfter { arrivals: arrivals.clone(), stop };
-    assert_eq!(sending.run(&mut sender, &mut NoAnswer).unwrap(), 1);
+    let mut sender = StopAfterSend { arrivals: arrivals.clone(), stop };
+    assert_eq!(sender_loop.run(&mut sender, &mut NoAnswer).unwrap(), 1);
     assert_eq!(arrivals.most_recent(), 1);
 }

@@ -1,13 +1,13 @@
-//! What a spinning thread reads: the processor's counter where the kernel's clock is made of it, else that clock.
+//! What a spinning thread reads: the CPU's counter where the kernel's clock is derived from it, else that clock.
 
 use howlate_linux::{clock, cycle_counter};
 use howlate_model::Span;
 use howlate_procfs::{CpuInfo, Root};
 
-/// What is read at every turn.
+/// What is read in every iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
-    /// The processor's counter: the TSC on x86-64, `CNTVCT_EL0` on aarch64.
+pub enum TickSource {
+    /// The CPU's counter: the TSC on x86-64, `CNTVCT_EL0` on aarch64.
     Ticks,
     /// `clock_gettime(CLOCK_MONOTONIC)`.
     Clock,
@@ -15,19 +15,19 @@ pub enum Counted {
 
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// What can be read on this machine.
-pub fn counted() -> Counted {
+/// The best tick source of this machine.
+pub fn tick_source() -> TickSource {
     let source = Root::live().read(CLOCK_SOURCE).unwrap_or_default();
-    counted_with(source.trim(), &CpuInfo::read(&Root::live()))
+    tick_source_with(source.trim(), &CpuInfo::read(&Root::live()))
 }
 
-/// The TSC must not change with the CPU's frequency, nor stop while it is idle; the kernel trusts it where its clock is made of it.
-fn counted_with(source: &str, info: &CpuInfo) -> Counted {
+/// The TSC must not change with the CPU's frequency, nor stop while idle; the kernel trusts it where it is the clock source.
+fn tick_source_with(source: &str, info: &CpuInfo) -> TickSource {
     let is_steady = match source {
         "tsc" => info.has_flag("constant_tsc") && info.has_flag("nonstop_tsc"),
         source => source == "arch_sys_counter",
     };
-    if cycle_counter::HAS_TICKS && is_steady { Counted::Ticks } else { Counted::Clock }
+    if cycle_counter::HAS_TICKS && is_steady { TickSource::Ticks } else { TickSource::Clock }
 }
 
 /// Reads a counter.
@@ -55,27 +55,27 @@ impl Counter for Clock {
     }
 }
 
-/// How long ticks of the counter are: so many nanoseconds for so many ticks.
+/// Length of a tick: `nanos` nanoseconds per `ticks` ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TickLength {
     nanos: u64,
     ticks: u64,
 }
 
-/// For so long both clocks are compared: readings are some 50 ns apart, 2 millionths of it.
-const COMPARED: Span = Span::from_millis(25);
-/// Pairs of readings of which the closest counts.
+/// How long the counter is compared with the clock: readings are some 50 ns apart, 2 millionths of this.
+const COMPARISON_TIME: Span = Span::from_millis(25);
+/// The closest of this many pairs of readings counts.
 const PAIRS: usize = 16;
 
 impl TickLength {
     /// Compares the counter with the clock.
-    pub(super) fn measure(counted: Counted) -> Self {
-        match counted {
-            Counted::Clock => Self { nanos: 1, ticks: 1 },
-            Counted::Ticks => {
-                let (ticks, at) = pair();
-                drop(clock::sleep_for(COMPARED));
-                let (later_ticks, later) = pair();
+    pub(super) fn measure(source: TickSource) -> Self {
+        match source {
+            TickSource::Clock => Self { nanos: 1, ticks: 1 },
+            TickSource::Ticks => {
+                let (ticks, at) = read_both();
+                drop(clock::sleep_for(COMPARISON_TIME));
+                let (later_ticks, later) = read_both();
                 let passed = later_ticks.saturating_sub(ticks);
                 Self { nanos: later.since(at).as_nanos().max(1), ticks: passed.max(1) }
             }
@@ -84,37 +84,37 @@ impl TickLength {
 
     #[inline]
     pub(super) fn span(self, ticks: u64) -> Span {
-        Span::from_nanos(share(ticks, self.nanos, self.ticks))
+        Span::from_nanos(scale(ticks, self.nanos, self.ticks))
     }
 
     /// Ticks in a microsecond, rounded.
     pub(super) fn megahertz(self) -> u64 {
-        share(self.ticks, 10_000, self.nanos).saturating_add(5) / 10
+        scale(self.ticks, 10_000, self.nanos).saturating_add(5) / 10
     }
 
-    /// So many that [`Self::span`] of them is not less.
+    /// The smallest number of ticks whose [`Self::span`] is not less than `span`.
     pub(super) fn ticks(self, span: Span) -> u64 {
         let product = u128::from(span.as_nanos()) * u128::from(self.ticks);
         u64::try_from(product.div_ceil(u128::from(self.nanos))).unwrap_or(u64::MAX)
     }
 }
 
-/// `count` times `of` in `whole`.
+/// `count` × `numerator` / `denominator`.
 #[inline]
-fn share(count: u64, of: u64, whole: u64) -> u64 {
-    let product = u128::from(count) * u128::from(of) / u128::from(whole);
+fn scale(count: u64, numerator: u64, denominator: u64) -> u64 {
+    let product = u128::from(count) * u128::from(numerator) / u128::from(denominator);
     u64::try_from(product).unwrap_or(u64::MAX)
 }
 
-/// Both at one moment.
-fn pair() -> (u64, howlate_model::MonotonicTime) {
-    let one = || {
+/// Counter and clock at one time.
+fn read_both() -> (u64, howlate_model::MonotonicTime) {
+    let pair = || {
         let before = cycle_counter::ticks();
         let at = clock::now();
         let apart = cycle_counter::ticks().saturating_sub(before);
         (apart, before + apart / 2, at)
     };
-    let closest = (0..PAIRS).map(|_| one()).min_by_key(|(apart, ..)| *apart);
+    let closest = (0..PAIRS).map(|_| pair()).min_by_key(|(apart, ..)| *apart);
     closest.map_or_else(|| (cycle_counter::ticks(), clock::now()), |(_, ticks, at)| (ticks, at))
 }
 
@@ -130,15 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_is_read_only_where_it_is_steady_and_the_kernels_own() {
+    fn the_counter_is_read_only_where_it_is_steady_and_the_clock_source() {
         if !cycle_counter::HAS_TICKS {
             return howlate_testing::skip("programs do not read this processor's counter");
         }
         let steady = info("fpu constant_tsc nonstop_tsc");
-        assert_eq!(counted_with("tsc", &steady), Counted::Ticks);
-        assert_eq!(counted_with("kvm-clock", &steady), Counted::Clock);
-        assert_eq!(counted_with("tsc", &info("fpu constant_tsc")), Counted::Clock);
-        assert_eq!(counted_with("arch_sys_counter", &info("")), Counted::Ticks);
+        assert_eq!(tick_source_with("tsc", &steady), TickSource::Ticks);
+        assert_eq!(tick_source_with("kvm-clock", &steady), TickSource::Clock);
+        assert_eq!(tick_source_with("tsc", &info("fpu constant_tsc")), TickSource::Clock);
+        assert_eq!(tick_source_with("arch_sys_counter", &info("")), TickSource::Ticks);
     }
 
     #[test]
@@ -149,6 +149,6 @@ mod tests {
         let odd = TickLength { nanos: 1_000, ticks: 2_399 };
         (1..1_000).map(Span::from_nanos).for_each(|span| assert_eq!(odd.span(odd.ticks(span)), span));
         assert_eq!((length.megahertz(), length.span(u64::MAX).as_nanos()), (2_000, u64::MAX / 2));
-        assert_eq!(TickLength::measure(Counted::Clock).span(7), Span::from_nanos(7));
+        assert_eq!(TickLength::measure(TickSource::Clock).span(7), Span::from_nanos(7));
     }
 }

@@ -1,12 +1,12 @@
-//! A spinning thread on each measured CPU: what it cannot run is a gap.
+//! A spinning thread on each measured CPU: time in which it does not run is a gap.
 //!
 //! ```text
-//! reads the counter ─► longer than `above` since the last time? ─► ring ─► drained by the caller
+//! reads the counter ─► longer than `threshold` since the last time? ─► ring ─► drained by the caller
 //! ```
 
 mod counter;
+mod loops;
 mod thread;
-mod turns;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,104 +16,101 @@ use std::thread::{Builder, JoinHandle};
 
 use howlate_model::{CpuGap, CpuSet, Policy, Span, SpinCount};
 
-pub use counter::{Counted, counted};
+pub use counter::{TickSource, tick_source};
 
-use crate::ring::{Ring, RingWriter};
+use crate::ring::{RingWriter, WakeupRing};
 use counter::{Clock, TickLength, Ticks};
-use thread::Spinning;
-use turns::spin;
+use loops::spin;
+use thread::SpinningThread;
 
-/// Gaps on their way to the caller: at 20 looks a second, a million a second.
-const RING: usize = 1 << 17;
+/// Ring capacity in gaps: when drained 20 times a second, more than a million per second.
+const RING_CAPACITY: usize = 1 << 17;
 const STACK: usize = 512 * 1024;
 
 /// What spins, and for how long.
 #[derive(Clone, Debug)]
 pub struct SpinPlan {
-    /// A thread on each of them.
+    /// One thread runs on each of them.
     pub cpus: CpuSet,
-    /// Of all threads.
     pub policy: Policy,
-    /// The shortest time between two readings that is a gap.
-    pub above: Span,
-    /// When they end by themselves.
-    pub lasts: Option<Span>,
-    /// What they read.
-    pub counted: Counted,
-    /// Bytes that each copies at every turn; `None`: it does nothing but read.
-    pub copies: Option<usize>,
+    /// Minimum time between two readings that is a gap.
+    pub threshold: Span,
+    /// `None`: until stopped.
+    pub duration: Option<Span>,
+    /// What the threads read.
+    pub tick_source: TickSource,
+    /// Bytes that each thread copies in every iteration; `None`: it only reads the counter.
+    pub copied_bytes: Option<usize>,
 }
 
-/// Why no thread spins.
+/// Why the threads were not started.
 #[derive(Debug, thiserror::Error)]
 #[error("CPU {cpu}: {source}")]
-pub struct NotStarted {
-    /// Whose thread it was to be.
+pub struct SpinStartError {
     pub cpu: u32,
-    /// What the kernel said.
     pub source: io::Error,
 }
 
-/// The threads, spinning.
+/// The spinning threads.
 pub struct Spinners {
-    threads: Vec<(u32, Arc<Ring>, JoinHandle<SpinCount>)>,
+    threads: Vec<(u32, Arc<WakeupRing>, JoinHandle<SpinCount>)>,
     tids: Vec<(u32, u32)>,
-    ending: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
     megahertz: u64,
 }
 
-/// How a thread fared with its settings.
-type Settled = (u32, io::Result<u32>);
+/// CPU of a thread, and its thread id or what failed.
+type SetupResult = (u32, io::Result<u32>);
 
 impl Spinners {
-    /// Starts the threads; they begin together.
+    /// Starts the threads, which begin together.
     ///
     /// # Errors
     ///
-    /// When one of them cannot be started, bound, or given its policy; none spins then.
-    pub fn begin(plan: &SpinPlan) -> Result<Self, NotStarted> {
-        let (ending, gate) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(plan.cpus.len() + 1)));
-        let tick = TickLength::measure(plan.counted);
+    /// When the set-up of any of them fails; none spins then.
+    pub fn begin(plan: &SpinPlan) -> Result<Self, SpinStartError> {
+        let (stop, gate) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(plan.cpus.len() + 1)));
+        let tick = TickLength::measure(plan.tick_source);
         let (to_caller, from_threads) = channel();
         let mut threads = Vec::new();
         for cpu in plan.cpus.iter() {
-            let ring = Ring::new(RING);
-            let spinning = Spinning {
+            let ring = WakeupRing::new(RING_CAPACITY);
+            let thread = SpinningThread {
                 cpu,
                 policy: plan.policy,
-                above: plan.above,
-                lasts: plan.lasts,
+                threshold: plan.threshold,
+                duration: plan.duration,
                 tick,
-                ending: Arc::clone(&ending),
+                stop: Arc::clone(&stop),
                 gate: Arc::clone(&gate),
                 out: RingWriter::new(Arc::clone(&ring)),
-                copies: plan.copies,
+                copied_bytes: plan.copied_bytes,
             };
-            let thread = start(spinning, plan.counted, to_caller.clone());
-            threads.push((cpu, ring, thread.map_err(|source| NotStarted { cpu, source })?));
+            let handle = start(thread, plan.tick_source, to_caller.clone());
+            threads.push((cpu, ring, handle.map_err(|source| SpinStartError { cpu, source })?));
         }
-        let tids = settled(&from_threads, plan.cpus.len());
-        ending.store(tids.is_err(), Ordering::Relaxed);
+        let tids = setup_results(&from_threads, plan.cpus.len());
+        stop.store(tids.is_err(), Ordering::Relaxed);
         gate.wait();
-        Ok(Self { threads, tids: tids?, ending, megahertz: tick.megahertz() })
+        Ok(Self { threads, tids: tids?, stop, megahertz: tick.megahertz() })
     }
 
-    /// CPUs, and the id of the thread on each.
+    /// Each CPU with the id of its thread.
     pub fn tids(&self) -> &[(u32, u32)] {
         &self.tids
     }
 
-    /// Ticks of what they read, in a microsecond.
+    /// Ticks per microsecond of the tick source.
     pub const fn megahertz(&self) -> u64 {
         self.megahertz
     }
 
-    /// Hands on the gaps since the last call, each CPU's in their order.
+    /// Calls `take` with the gaps since the last call, in each CPU's order.
     pub fn drain(&self, take: &mut dyn FnMut(CpuGap)) {
         for (cpu, ring, _) in &self.threads {
-            ring.drain(|arrived| {
-                arrived.wakeups().for_each(|one| {
-                    take(CpuGap { cpu: *cpu, from: one.expected, length: one.ran.since(one.expected) });
+            ring.drain(|pending| {
+                pending.wakeups().for_each(|gap| {
+                    take(CpuGap { cpu: *cpu, from: gap.expected, length: gap.ran.since(gap.expected) });
                 });
             });
         }
@@ -124,18 +121,18 @@ impl Spinners {
         self.threads.iter().all(|(_, _, thread)| thread.is_finished())
     }
 
-    /// Has all threads end soon.
-    pub fn ask_to_end(&self) {
-        self.ending.store(true, Ordering::Relaxed);
+    /// Requests all threads to end.
+    pub fn request_stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Ends them; hands on the last gaps, and returns what each counted.
+    /// Stops the threads; calls `take` with the last gaps, and returns the result of each thread.
     pub fn end(mut self, take: &mut dyn FnMut(CpuGap)) -> Vec<SpinCount> {
-        self.ask_to_end();
+        self.request_stop();
         let mut counts = Vec::new();
         while !self.are_over() {
             self.drain(take);
-            // The rest of a turn, or until it gets a CPU again.
+            // A thread ends after its iteration, once it gets a CPU.
             drop(howlate_linux::clock::sleep_for(Span::from_millis(1)));
         }
         self.drain(take);
@@ -146,52 +143,59 @@ impl Spinners {
     }
 }
 
-/// A thread that has told how it fared before it spins.
-fn start(spinning: Spinning, counted: Counted, told: Sender<Settled>) -> io::Result<JoinHandle<SpinCount>> {
-    let named = Builder::new().name(format!("howlate-gaps-{}", spinning.cpu)).stack_size(STACK);
-    named.spawn(move || {
-        let settled = spinning.settle();
-        let is_settled = settled.is_ok();
-        drop(told.send((spinning.cpu, settled)));
-        drop(told);
-        match (is_settled, counted) {
+/// Starts the thread, which sends the result of its set-up before it spins.
+fn start(
+    thread: SpinningThread,
+    tick_source: TickSource,
+    results: Sender<SetupResult>,
+) -> io::Result<JoinHandle<SpinCount>> {
+    let builder = Builder::new().name(format!("howlate-gaps-{}", thread.cpu)).stack_size(STACK);
+    builder.spawn(move || {
+        let result = thread.apply_settings();
+        let is_ready = result.is_ok();
+        drop(results.send((thread.cpu, result)));
+        drop(results);
+        match (is_ready, tick_source) {
             (false, _) => {
-                spinning.gate.wait();
-                SpinCount { cpu: spinning.cpu, ..SpinCount::default() }
+                thread.gate.wait();
+                SpinCount { cpu: thread.cpu, ..SpinCount::default() }
             }
-            (true, Counted::Ticks) => spinning.count::<Ticks>(),
-            (true, Counted::Clock) => spinning.count::<Clock>(),
+            (true, TickSource::Ticks) => thread.count::<Ticks>(),
+            (true, TickSource::Clock) => thread.count::<Clock>(),
         }
     })
 }
 
-/// The ids of all threads; the first refusal otherwise.
-fn settled(from_threads: &Receiver<Settled>, threads: usize) -> Result<Vec<(u32, u32)>, NotStarted> {
+/// The ids of all threads, or the first failure.
+fn setup_results(
+    from_threads: &Receiver<SetupResult>,
+    threads: usize,
+) -> Result<Vec<(u32, u32)>, SpinStartError> {
     let mut tids = Vec::new();
-    for (cpu, settled) in from_threads.iter().take(threads) {
-        tids.push((cpu, settled.map_err(|source| NotStarted { cpu, source })?));
+    for (cpu, result) in from_threads.iter().take(threads) {
+        tids.push((cpu, result.map_err(|source| SpinStartError { cpu, source })?));
     }
     tids.sort_unstable();
     Ok(tids)
 }
 
-/// How often, and for how long each time, is looked how long a turn takes.
-const LOOKS: u32 = 20;
-const LOOKED: Span = Span::from_micros(100);
+/// Number and length of the measurements of an iteration.
+const CALIBRATIONS: u32 = 20;
+const CALIBRATION_TIME: Span = Span::from_micros(100);
 
-/// How long a turn takes here at best: no gap is shorter than a few of them. The mean of the best look, as of two readings on
-/// different CPUs the later may be the smaller.
-pub fn shortest_turn(counted: Counted) -> Span {
-    let tick = TickLength::measure(counted);
-    let (ending, lasts) = (AtomicBool::new(false), tick.ticks(LOOKED));
-    let turn = || {
-        let turns = match counted {
-            Counted::Ticks => spin::<Ticks>(u64::MAX, lasts, &ending, || (), |_| {}),
-            Counted::Clock => spin::<Clock>(u64::MAX, lasts, &ending, || (), |_| {}),
+/// Minimum time of an iteration on this machine; a gap is at least a few of them. The mean of the best measurement, because with
+/// two readings on different CPUs the later may be the smaller.
+pub fn shortest_iteration(tick_source: TickSource) -> Span {
+    let tick = TickLength::measure(tick_source);
+    let (stop, duration) = (AtomicBool::new(false), tick.ticks(CALIBRATION_TIME));
+    let mean_iteration = || {
+        let totals = match tick_source {
+            TickSource::Ticks => spin::<Ticks>(u64::MAX, duration, &stop, || (), |_| {}),
+            TickSource::Clock => spin::<Clock>(u64::MAX, duration, &stop, || (), |_| {}),
         };
-        tick.span(turns.lasted).as_nanos() / turns.turns.max(1)
+        tick.span(totals.elapsed).as_nanos() / totals.iterations.max(1)
     };
-    let shortest = (0..LOOKS).map(|_| turn()).min();
+    let shortest = (0..CALIBRATIONS).map(|_| mean_iteration()).min();
     Span::from_nanos(shortest.unwrap_or_default().max(1))
 }
 
@@ -201,22 +205,22 @@ mod tests {
 
     use super::*;
 
-    fn plan(lasts: Option<Span>) -> SpinPlan {
+    fn plan(duration: Option<Span>) -> SpinPlan {
         let cpu = sched::affinity().unwrap().iter().next().unwrap();
-        let counted = counted();
+        let tick_source = tick_source();
         SpinPlan {
             cpus: CpuSet::from_iter([cpu]),
             policy: Policy::OTHER,
-            above: Span::from_micros(1),
-            lasts,
-            counted,
-            copies: None,
+            threshold: Span::from_micros(1),
+            duration,
+            tick_source,
+            copied_bytes: None,
         }
     }
 
     #[test]
-    fn all_gaps_are_handed_on_or_counted_as_lost() {
-        let began = clock::now();
+    fn all_gaps_are_drained_or_counted_as_lost() {
+        let start = clock::now();
         let spinners = Spinners::begin(&plan(Some(Span::from_millis(60)))).unwrap();
         let mut gaps = Vec::new();
         while !spinners.are_over() {
@@ -227,11 +231,11 @@ mod tests {
         assert_eq!(gaps.len() as u64 + count.lost, count.gaps);
         assert!(count.turns > count.gaps && count.lasted >= Span::from_millis(60));
         assert!(gaps.windows(2).all(|pair| pair[0].from <= pair[1].from));
-        assert!(gaps.iter().all(|gap| gap.from >= began && gap.length <= count.longest));
+        assert!(gaps.iter().all(|gap| gap.from >= start && gap.length <= count.longest));
     }
 
     #[test]
-    fn a_thread_without_an_end_ends_when_asked() {
+    fn a_thread_without_a_duration_ends_on_request() {
         let spinners = Spinners::begin(&plan(None)).unwrap();
         let [(_, tid)] = spinners.tids()[..] else { panic!("one thread spins") };
         assert!(tid != howlate_linux::thread::id());
@@ -239,15 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_copies_takes_longer() {
-        let copies = Some(1 << 20);
-        let spinners = Spinners::begin(&SpinPlan { copies, ..plan(Some(Span::from_millis(20))) }).unwrap();
+    fn an_iteration_that_copies_takes_longer() {
+        let copied_bytes = Some(1 << 20);
+        let spinners =
+            Spinners::begin(&SpinPlan { copied_bytes, ..plan(Some(Span::from_millis(20))) }).unwrap();
         let megahertz = spinners.megahertz();
         while !spinners.are_over() {
             drop(clock::sleep_for(Span::from_millis(5)));
         }
         let [count] = spinners.end(&mut |_| {})[..] else { panic!("one thread spins") };
-        assert!(count.shortest > shortest_turn(counted()) && megahertz > 0);
+        assert!(count.shortest > shortest_iteration(tick_source()) && megahertz > 0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A spinning thread: its settings, the loop, the account.
+//! A spinning thread: its settings, the loop, the result.
 
 use std::hint::black_box;
 use std::io;
@@ -10,26 +10,26 @@ use howlate_model::{CpuSet, Policy, Span, SpinCount, Wakeup};
 use howlate_procfs::{OwnSchedstat, Root};
 
 use super::counter::{Counter, TickLength};
-use super::turns::{Turns, spin};
+use super::loops::{LoopTotals, spin};
 use crate::ring::RingWriter;
 
-/// What a thread is given.
-pub(super) struct Spinning {
+/// A thread before it starts.
+pub(super) struct SpinningThread {
     pub(super) cpu: u32,
     pub(super) policy: Policy,
-    pub(super) above: Span,
-    pub(super) lasts: Option<Span>,
+    pub(super) threshold: Span,
+    pub(super) duration: Option<Span>,
     pub(super) tick: TickLength,
-    pub(super) ending: Arc<AtomicBool>,
+    pub(super) stop: Arc<AtomicBool>,
     pub(super) gate: Arc<Barrier>,
     pub(super) out: RingWriter,
-    /// Bytes that are copied at each turn.
-    pub(super) copies: Option<usize>,
+    /// Bytes that are copied in each iteration.
+    pub(super) copied_bytes: Option<usize>,
 }
 
-impl Spinning {
-    /// Binds the calling thread, and gives it its policy.
-    pub(super) fn settle(&self) -> io::Result<u32> {
+impl SpinningThread {
+    /// Binds the calling thread, and sets its policy.
+    pub(super) fn apply_settings(&self) -> io::Result<u32> {
         memory::touch_stack();
         signal::block_all_but_wake_up();
         sched::bind(&CpuSet::from_iter([self.cpu])).map_err(|error| {
@@ -41,49 +41,50 @@ impl Spinning {
         Ok(thread::id())
     }
 
-    /// Spins until it is over. The loop makes no system call.
+    /// Spins until stopped. The loop makes no system call.
     pub(super) fn count<C: Counter>(self) -> SpinCount {
-        match self.copies {
+        match self.copied_bytes {
             None => self.count_with::<C>(|| ()),
             Some(bytes) => {
-                let (from, mut to) = (vec![1_u8; bytes], vec![0_u8; bytes]);
+                let (source, mut target) = (vec![1_u8; bytes], vec![0_u8; bytes]);
                 self.count_with::<C>(move || {
-                    to.copy_from_slice(black_box(&from));
-                    black_box(&to);
+                    target.copy_from_slice(black_box(&source));
+                    black_box(&target);
                 })
             }
         }
     }
 
-    fn count_with<C: Counter>(mut self, between: impl FnMut()) -> SpinCount {
-        let account = OwnSchedstat::open(&Root::live());
-        let waited = || account.as_ref().and_then(OwnSchedstat::waited);
+    fn count_with<C: Counter>(mut self, before_reading: impl FnMut()) -> SpinCount {
+        let schedstat = OwnSchedstat::open(&Root::live());
+        let waited = || schedstat.as_ref().and_then(OwnSchedstat::waited);
         self.gate.wait();
-        let (before, began) = (waited(), clock::now());
+        let (waited_before, start) = (waited(), clock::now());
         let (tick, out) = (self.tick, &mut self.out);
         let (mut gaps, mut total, mut longest) = (0, 0, 0);
-        let mut last = began;
-        let lasts = self.lasts.map_or(u64::MAX, |lasts| tick.ticks(lasts));
-        let turns = spin::<C>(tick.ticks(self.above).max(1), lasts, &self.ending, between, |passed| {
-            // What comes between the counter and the clock moves a gap behind its time, but no gap begins within the last.
-            let length = tick.span(passed);
-            let from = clock::now().minus(length).max(last);
-            last = from.plus(length);
-            out.push(Wakeup { expected: from, ran: last });
-            (gaps, total, longest) = (gaps + 1, total + passed, longest.max(passed));
-        });
-        let Turns { turns, shortest, lasted } = turns;
+        let mut last = start;
+        let duration = self.duration.map_or(u64::MAX, |duration| tick.ticks(duration));
+        let totals =
+            spin::<C>(tick.ticks(self.threshold).max(1), duration, &self.stop, before_reading, |passed| {
+                // A delay between the counter and the clock shifts a gap to a later time, but no gap starts within the previous one.
+                let length = tick.span(passed);
+                let from = clock::now().minus(length).max(last);
+                last = from.plus(length);
+                out.push(Wakeup { expected: from, ran: last });
+                (gaps, total, longest) = (gaps + 1, total + passed, longest.max(passed));
+            });
+        let LoopTotals { iterations, shortest, elapsed } = totals;
         SpinCount {
             cpu: self.cpu,
             tid: thread::id(),
-            lasted: tick.span(lasted),
-            turns,
+            lasted: tick.span(elapsed),
+            turns: iterations,
             shortest: tick.span(shortest),
             gaps,
             total: tick.span(total),
             longest: tick.span(longest),
             lost: 0,
-            waited: before.and_then(|before| Some(waited()?.minus(before))),
+            waited: waited_before.and_then(|before| Some(waited()?.minus(before))),
             moved: sched::affinity().is_ok_and(|now| now != CpuSet::from_iter([self.cpu])),
         }
     }

@@ -1,28 +1,20 @@
-//! The ways to wait, one small file each.
+//! The wait mechanisms.
 
-mod clock_nanosleep;
 mod dispatch;
-mod epoll;
-mod futex;
-mod nanosleep;
-mod noting;
+mod hook;
 mod on_clock;
-mod poll;
-mod posix_timer;
+mod sleep;
 mod spin;
-mod timerfd;
+mod timeouts;
+mod timers;
 
-pub(crate) use clock_nanosleep::{ClockNanosleep, ClockNanosleepRelative};
-pub(crate) use dispatch::{Waiting, WithWaiter};
-pub(crate) use epoll::EpollPwait2;
-pub(crate) use futex::Futex;
-pub(crate) use nanosleep::Nanosleep;
-pub(crate) use noting::Noting;
-pub(crate) use on_clock::{LengthsOnClock, SleepOnClock, TimerOnClock};
-pub(crate) use poll::Ppoll;
-pub(crate) use posix_timer::PosixTimer;
-pub(crate) use spin::{BusyWait, SleepThenSpin};
-pub(crate) use timerfd::{Timerfd, TimerfdOnClock};
+pub(crate) use dispatch::{WaiterSetup, WithWaiter};
+pub(crate) use hook::HookedWaiter;
+pub(crate) use on_clock::{PosixTimerOnClock, RelativeOnClock, SleepOnClock};
+pub(crate) use sleep::{ClockNanosleep, ClockNanosleepRelative, Nanosleep};
+pub(crate) use spin::{SleepThenSpin, SpinWait};
+pub(crate) use timeouts::{EpollPwait2, FutexWait, Ppoll};
+pub(crate) use timers::{PosixTimerWait, Timerfd, TimerfdOnClock};
 
 use std::io;
 
@@ -30,11 +22,11 @@ use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span, Wakeup};
 use rustix::io::Errno;
 
-/// The world as a measuring loop sees it: a clock, and a way to wait.
+/// A clock and a wait mechanism of a measuring loop.
 ///
-/// `Interrupted` from a wait means that a signal came; the loop decides whether to wait on.
+/// A wait returns `Interrupted` after a signal; the loop decides whether to wait again.
 pub(crate) trait Waiter {
-    /// Reads the clock that all times are readings of.
+    /// Reads the clock to which all times refer.
     #[inline]
     fn now(&self) -> MonotonicTime {
         clock::now()
@@ -46,19 +38,19 @@ pub(crate) trait Waiter {
     /// Waits for `span`.
     fn wait_for(&mut self, span: Span) -> io::Result<()>;
 
-    /// Told of each wake-up before the next wait begins.
+    /// Called after each wake-up, before the next wait.
     #[inline]
-    fn woke(&mut self, _: Wakeup) {}
+    fn after_wakeup(&mut self, _: Wakeup) {}
 }
 
-/// What is left until `time`, for calls that take a length only; `None` when it has come.
+/// Time remaining until `time`, for calls with a relative timeout; `None` when it has passed.
 #[inline]
-fn left_until(time: MonotonicTime) -> Option<Span> {
-    let left = time.since(clock::now());
-    (!left.is_zero()).then_some(left)
+fn remaining_until(time: MonotonicTime) -> Option<Span> {
+    let remaining = time.since(clock::now());
+    (!remaining.is_zero()).then_some(remaining)
 }
 
-/// For calls whose time-out is reported as an error although it is the purpose.
+/// Turns `ETIMEDOUT`, the purpose of the call here, into success.
 #[inline]
 fn timed_out<T>(result: Result<T, Errno>) -> io::Result<()> {
     match result {
@@ -95,11 +87,11 @@ mod tests {
         never_early("clock_nanosleep_relative", ClockNanosleepRelative);
         never_early("nanosleep", Nanosleep);
         never_early("timerfd", Timerfd::new().unwrap());
-        never_early("posix_timer", PosixTimer::new().unwrap());
+        never_early("posix_timer", PosixTimerWait::new().unwrap());
         never_early("ppoll", Ppoll);
         never_early("epoll_pwait2", EpollPwait2::new().unwrap());
-        never_early("futex", Futex::default());
-        never_early("busy_wait", BusyWait::new(stop()));
+        never_early("futex", FutexWait::default());
+        never_early("busy_wait", SpinWait::new(stop()));
         never_early("sleep_then_spin", SleepThenSpin::new(stop()));
     }
 
@@ -110,12 +102,12 @@ mod tests {
             let has_timers = !matches!(clock, WaitClock::Aux(_));
             if has_timers {
                 never_early(&name, SleepOnClock(reading));
-                never_early(&name, TimerOnClock::new(reading).unwrap());
+                never_early(&name, PosixTimerOnClock::new(reading).unwrap());
             }
             if clock.has(Wait::Timerfd) {
                 never_early(&name, TimerfdOnClock::new(reading).unwrap());
             }
-            never_early(&name, LengthsOnClock { clock: reading, lengths: Nanosleep });
+            never_early(&name, RelativeOnClock { clock: reading, relative: Nanosleep });
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Waiting on another clock than `CLOCK_MONOTONIC`: some can be set and therefore jump, some run at a speed of their own.
+//! Waiting on clocks other than `CLOCK_MONOTONIC`: some can be set and therefore jump, some run at another rate.
 //!
-//! Times go in and out as if the clock had shown what `CLOCK_MONOTONIC` shows when the turn began: readings less the distance
-//! between both at that moment. A clock that is set meanwhile shows in the latencies, as it does in any program that waits on it.
+//! All times are shifted by the clock's offset from `CLOCK_MONOTONIC` at the start of the turn. If the clock is set meanwhile, the
+//! latencies show it, as in any program that waits on that clock.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use howlate_model::{MonotonicTime, Span};
 use super::Waiter;
 use crate::wait_clock::ClockReading;
 
-/// `clock_nanosleep(clock, TIMER_ABSTIME)` until a time. For a length the kernel takes no time of day, but the monotonic clock.
+/// `clock_nanosleep(clock, TIMER_ABSTIME)` until a time. For a relative sleep on `CLOCK_REALTIME`, the kernel uses the monotonic clock.
 pub(crate) struct SleepOnClock(pub(crate) ClockReading);
 
 impl Waiter for SleepOnClock {
@@ -32,49 +32,49 @@ impl Waiter for SleepOnClock {
     }
 }
 
-/// Reads the clock, and waits by `W` for what is left: for calls that take a length only, and clocks without timers.
-pub(crate) struct LengthsOnClock<W> {
+/// Reads the clock, and waits with `W` for the remaining time: for calls with a relative timeout, and clocks without timers.
+pub(crate) struct RelativeOnClock<W> {
     pub(crate) clock: ClockReading,
-    pub(crate) lengths: W,
+    pub(crate) relative: W,
 }
 
-impl<W: Waiter> Waiter for LengthsOnClock<W> {
+impl<W: Waiter> Waiter for RelativeOnClock<W> {
     #[inline]
     fn now(&self) -> MonotonicTime {
         self.clock.now()
     }
 
-    /// Again and again where the clock is slower than the one that is waited on.
+    /// Repeats the wait where the clock is slower than that of the relative wait.
     #[inline]
     fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
         loop {
-            let left = time.since(self.now());
-            if left.is_zero() {
+            let remaining = time.since(self.now());
+            if remaining.is_zero() {
                 return Ok(());
             }
-            self.lengths.wait_for(left)?;
+            self.relative.wait_for(remaining)?;
         }
     }
 
     #[inline]
     fn wait_for(&mut self, span: Span) -> io::Result<()> {
-        self.lengths.wait_for(span)
+        self.relative.wait_for(span)
     }
 }
 
 /// A POSIX timer on a clock.
-pub(crate) struct TimerOnClock {
+pub(crate) struct PosixTimerOnClock {
     timer: PosixTimer,
     clock: ClockReading,
 }
 
-impl TimerOnClock {
+impl PosixTimerOnClock {
     pub(crate) fn new(clock: ClockReading) -> io::Result<Self> {
         Ok(Self { timer: PosixTimer::new(clock.clock)?, clock })
     }
 }
 
-impl Waiter for TimerOnClock {
+impl Waiter for PosixTimerOnClock {
     #[inline]
     fn now(&self) -> MonotonicTime {
         self.clock.now()
@@ -82,7 +82,7 @@ impl Waiter for TimerOnClock {
 
     #[inline]
     fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
-        self.timer.arm_at(MonotonicTime::from_nanos(self.clock.shows(time)))?;
+        self.timer.arm_at(MonotonicTime::from_nanos(self.clock.reading_at(time)))?;
         self.timer.wait()
     }
 

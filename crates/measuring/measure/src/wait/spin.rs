@@ -1,4 +1,4 @@
-//! Reading the clock until the time has come, entirely or for the last stretch.
+//! Busy waits: reading the clock until the time has passed, for all or the last part of the wait.
 
 use std::hint::spin_loop;
 use std::io;
@@ -10,18 +10,18 @@ use howlate_model::{MonotonicTime, Span, Wait};
 use super::{ClockNanosleep, Waiter};
 
 /// Never gives up the CPU.
-pub(crate) struct BusyWait {
+pub(crate) struct SpinWait {
     stop: Arc<AtomicBool>,
 }
 
-impl BusyWait {
-    /// A busy-wait that ends early, as if interrupted, once `stop` is set.
+impl SpinWait {
+    /// The wait ends early, as if interrupted, once `stop` is set.
     pub(crate) const fn new(stop: Arc<AtomicBool>) -> Self {
         Self { stop }
     }
 }
 
-impl Waiter for BusyWait {
+impl Waiter for SpinWait {
     #[inline]
     fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
         while self.now() < time {
@@ -41,12 +41,12 @@ impl Waiter for BusyWait {
 
 /// Sleeps until [`Wait::SPIN`] before its time, then reads the clock.
 pub(crate) struct SleepThenSpin {
-    spin: BusyWait,
+    spin: SpinWait,
 }
 
 impl SleepThenSpin {
     pub(crate) const fn new(stop: Arc<AtomicBool>) -> Self {
-        Self { spin: BusyWait::new(stop) }
+        Self { spin: SpinWait::new(stop) }
     }
 }
 

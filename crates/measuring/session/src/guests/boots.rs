@@ -1,4 +1,4 @@
-//! The one recording that all guests' lines go into.
+//! The recording of all guests.
 
 use std::path::Path;
 
@@ -14,19 +14,19 @@ use super::kinds::Bootable;
 use crate::environment::Environment;
 use crate::recorder::{Recorder, header};
 
-/// A recording of all boots, under way.
+/// An open recording of all boots.
 pub struct Boots {
     merge: Merge,
     recorder: Recorder<Track>,
-    /// How many conditions each guest measures.
+    /// Number of conditions of each guest.
     measured: usize,
     boots: u32,
-    /// Whether a guest measures at present.
+    /// Whether a guest is measuring.
     open: bool,
     booted: MonotonicTime,
 }
 
-/// What is known of a boot besides its header.
+/// Facts about a boot besides its header.
 pub(crate) struct Booted<'a> {
     pub(crate) bootable: &'a Bootable,
     pub(crate) guest: &'a Guest<'a>,
@@ -34,11 +34,11 @@ pub(crate) struct Booted<'a> {
     pub(crate) took: Span,
 }
 
-/// A guest measures something else than the first one.
+/// The conditions of a guest differ from those of the first one.
 pub(crate) struct OtherConditions;
 
 impl Boots {
-    /// Begins with the header of the first guest, in the file `out`, or else in the one that is kept.
+    /// Starts a recording with the header of the first guest, in `out` or else in the kept file.
     pub(crate) fn begin(
         first: &Header,
         kinds: &[Bootable],
@@ -53,7 +53,7 @@ impl Boots {
         Ok(Self { merge, recorder, measured, boots: 0, open: false, booted: clock::now() })
     }
 
-    /// A guest's header has come.
+    /// Adds the header of a guest.
     pub(crate) fn boot(&mut self, header: &Header, booted: &Booted<'_>) -> Result<(), OtherConditions> {
         self.booted = clock::now();
         let moved_by_ns = self.booted.as_nanos().saturating_sub(header.at.as_nanos());
@@ -91,18 +91,17 @@ impl Boots {
         Ok(())
     }
 
-    /// Something to know.
     pub(crate) fn caveat(&mut self, caveat: Caveat) {
         self.recorder.caveat(caveat);
     }
 
-    /// A line of the guest that goes on.
+    /// Adds a line of the running guest.
     pub(crate) fn line(&mut self, line: Line) {
         let line = self.merge.line(line);
         self.recorder.keep(&line);
     }
 
-    /// The guest is over.
+    /// Ends the running guest.
     pub(crate) fn boot_ended(
         &mut self,
         guest: &Guest<'_>,
@@ -121,17 +120,17 @@ impl Boots {
         self.recorder.keep(&Line::BootEnded(ended));
     }
 
-    /// Whether a guest measures, and has not ended yet.
+    /// Whether a guest is measuring.
     pub(crate) const fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Wake-ups so far, of all guests.
+    /// Number of wake-ups of all guests so far.
     pub(crate) fn count(&self) -> u64 {
         self.recorder.analysis().outcomes().iter().map(howlate_analyse::Outcome::count).sum()
     }
 
-    /// No more will come; without `how` it did not end in order.
+    /// Ends the recording; without `how`, as interrupted by an error.
     pub fn end(self, how: Option<EndReason>) -> Track {
         self.recorder.end(how)
     }

@@ -1,4 +1,4 @@
-//! Guests that are booted in turn, and what is the same for all of them.
+//! Guests that are booted one after the other.
 
 use howlate_guest::{
     Acceleration, GuestCommand, GuestError, Program, Setup, VirtualMachine, counterbalanced,
@@ -7,29 +7,29 @@ use howlate_model::{Accelerator, Span};
 
 use super::kinds::Bootable;
 
-/// What is booted, and what runs inside.
+/// All guests of a run, and the command that runs inside.
 pub struct Guests {
-    /// The howlate that runs inside.
+    /// The howlate program that runs inside.
     pub program: Program,
-    /// What it is to do.
+    /// The command that it runs.
     pub command: GuestCommand,
-    /// One guest of each is booted in a round.
+    /// Every round boots one guest of each kind.
     pub kinds: Vec<Bootable>,
-    /// How often each is booted, if that was said.
+    /// How often each kind is booted; `None`: the default.
     pub rounds: Option<u32>,
-    /// How long one may take before it begins to measure.
+    /// Maximum time until a guest starts to measure.
     pub boot_deadline: Span,
-    /// How long one may stay silent.
+    /// Maximum time without output.
     pub hang_deadline: Span,
 }
 
 impl Guests {
-    /// Which of them is booted when; so many times each, unless it was said otherwise.
+    /// Kinds in the order of their boots, with `rounds` boots each by default.
     pub fn order(&self, rounds: u32) -> Vec<usize> {
         counterbalanced(self.kinds.len(), self.rounds.unwrap_or(rounds))
     }
 
-    /// One of them, in this machine.
+    /// Setup of one kind in `machine`.
     pub(crate) fn setup<'a>(&'a self, machine: &'a VirtualMachine, index: usize) -> Setup<'a> {
         let kind = &self.kinds[index];
         Setup {
@@ -44,10 +44,10 @@ impl Guests {
     }
 }
 
-/// KVM did not run one: the others need not wait for it again.
+/// After KVM failed once, the other guests are emulated at once.
 pub(crate) const FELL_BACK: Acceleration = Acceleration::Only(Accelerator::Tcg);
 
-/// What ran inside failed, and said so.
+/// The error for a command that failed inside; `said` is its message.
 pub fn failed(said: &str) -> GuestError {
     GuestError::Command { said: said.trim_start_matches("error: ").to_owned() }
 }

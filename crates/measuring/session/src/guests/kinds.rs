@@ -1,23 +1,22 @@
-//! The kinds of guests that are compared: every kernel under every circumstance on the host.
+//! Kinds of guests that are compared: every kernel with every load and policy of the host.
 
 use howlate_guest::{HostSettings, Kernel};
 use howlate_model::{Condition, HostCondition, Load, LoadList, Policy};
 use howlate_plan::deduplicate;
 
-/// One kind of guest, and how to boot it.
+/// A kind of guest, and how to boot it.
 pub struct Bootable {
-    /// The kernel's name in conditions.
+    /// Name of the kernel in conditions.
     pub name: String,
-    /// What is done on the host meanwhile.
+    /// Load and policy of the host during the measurement.
     pub on_host: HostCondition,
-    /// What is booted.
     pub kernel: Kernel,
-    /// How the host runs it.
+    /// How the host runs the guest.
     pub settings: HostSettings,
 }
 
 impl Bootable {
-    /// What such a guest measures, as it is named beside others.
+    /// Conditions of such a guest, with names that differ from those of other kinds.
     pub(crate) fn conditions(&self, measured: &[Condition]) -> Vec<Condition> {
         let named = |condition: &Condition| Condition {
             kernel: self.name.clone(),
@@ -28,17 +27,17 @@ impl Bootable {
     }
 }
 
-/// What is done on the host while guests measure.
+/// Loads, policies and settings of the host while guests measure.
 pub struct HostChoices {
     loads: Vec<Load>,
-    /// Of the threads that run a guest's CPUs; `None` as they are started.
+    /// Policies of the threads that run the guest's CPUs; `None`: unchanged.
     policies: Vec<Option<Policy>>,
-    /// What does not differ between kinds of guests.
+    /// Settings that all kinds share.
     settings: HostSettings,
 }
 
 impl HostChoices {
-    /// What was asked for, each once.
+    /// Removes duplicates from `loads` and `policies`.
     pub fn new(loads: &[LoadList], policies: &[Policy], settings: HostSettings) -> Self {
         let loads = deduplicate(&loads.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>());
         let policies = match policies {
@@ -48,7 +47,7 @@ impl HostChoices {
         Self { loads, policies, settings }
     }
 
-    /// Every combination of these with the kernels.
+    /// All combinations with `kernels`.
     pub fn kinds(&self, kernels: &[Kernel]) -> Vec<Bootable> {
         let mut kinds = Vec::new();
         for kernel in kernels {
@@ -64,19 +63,19 @@ impl HostChoices {
         kinds
     }
 
-    /// How many guests are booted with so many kernels.
+    /// Number of boots with so many kernels.
     pub fn boots(&self, kernels: usize, rounds: Option<u32>) -> usize {
         let kinds = kernels * self.loads.len() * self.policies.len();
         kinds * rounds.unwrap_or_else(|| usual_rounds(kinds)) as usize
     }
 }
 
-/// How often each kind is booted where it is not said: twice where several are compared.
+/// Default number of rounds: two when several kinds are compared.
 pub(crate) const fn usual_rounds(kinds: usize) -> u32 {
     if kinds > 1 { 2 } else { 1 }
 }
 
-/// The release, and how it was asked for where another has the same.
+/// The release, with the name from the command line if several kernels have the same release.
 fn name(kernel: &Kernel, all: &[Kernel]) -> String {
     let same = all.iter().filter(|other| other.release == kernel.release).count();
     if same > 1 { format!("{} ({})", kernel.release, kernel.asked) } else { kernel.release.clone() }

@@ -1,4 +1,4 @@
-//! The same measurement in other kernels: guests are booted in turn, and the lines of each go into one recording.
+//! Measurements in other kernels: guests are booted one after the other into one recording.
 
 mod boots;
 mod in_turn;
@@ -9,5 +9,5 @@ mod rounds;
 pub use boots::Boots;
 pub use in_turn::{Guests, failed};
 pub use kinds::{Bootable, HostChoices};
-pub use printed::Printed;
+pub use printed::GuestOutput;
 pub use rounds::Rounds;

@@ -1,40 +1,39 @@
-//! A guest whose result is what it prints.
+//! Guests whose result is their output.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_guest::{Event, Guest as Booting, VirtualMachine};
-use howlate_load::Running;
+use howlate_load::RunningLoad;
 use howlate_render::{Screen, boot_progress};
 
 use super::in_turn::{FELL_BACK, Guests};
 use crate::error::{GuestsError, SessionError};
 
-/// How a command ended inside, and what it said and printed.
-pub struct Printed {
-    /// Its exit status.
+/// Exit status and output of a command inside a guest.
+pub struct GuestOutput {
     pub exit_status: i32,
-    /// What it said on standard error.
+    /// Its standard error.
     pub said: String,
-    /// What it printed.
+    /// Its standard output.
     pub printed: String,
 }
 
 impl Guests {
-    /// Boots one of them in this machine, which is emulated from then on if KVM did not run it; `None` where Ctrl-C ended it.
+    /// Boots a guest in `machine`, which is emulated from then on if KVM fails; `None` after Ctrl-C.
     ///
     /// # Errors
     ///
-    /// When it does not boot, or the host's load cannot be applied.
+    /// When the guest does not boot, or the load of the host cannot be applied.
     pub fn boot_to_print(
         &self,
         index: usize,
         emulated: &mut VirtualMachine,
         mut screen: Option<&mut Box<dyn Screen>>,
         interrupted: &AtomicBool,
-    ) -> Result<Option<Printed>, GuestsError> {
+    ) -> Result<Option<GuestOutput>, GuestsError> {
         let machine = emulated.clone();
         let kind = &self.kinds[index];
-        let _load = Running::start(&kind.on_host.load).map_err(SessionError::from)?;
+        let _load = RunningLoad::start(&kind.on_host.load).map_err(SessionError::from)?;
         let mut guest = match Booting::boot(self.setup(&machine, index)) {
             Err(_) if interrupted.load(Ordering::Relaxed) => return Ok(None),
             booted => booted?,
@@ -50,19 +49,19 @@ impl Guests {
     }
 }
 
-/// `None` where Ctrl-C ended it.
+/// Waits for the end of a guest; `None` after Ctrl-C.
 fn await_end(
     guest: &mut Booting<'_>,
     machine: &mut VirtualMachine,
     mut show: impl FnMut(&Booting<'_>),
     interrupted: &AtomicBool,
-) -> Result<Option<Printed>, GuestsError> {
+) -> Result<Option<GuestOutput>, GuestsError> {
     while !interrupted.load(Ordering::Relaxed) {
         show(guest);
         match guest.wait()? {
             Event::FellBack { .. } => machine.acceleration = FELL_BACK,
             Event::Over { exit_status, said, printed } => {
-                return Ok(Some(Printed { exit_status, said, printed }));
+                return Ok(Some(GuestOutput { exit_status, said, printed }));
             }
             Event::Line(_) | Event::Nothing => {}
         }

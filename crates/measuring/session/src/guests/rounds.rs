@@ -1,10 +1,10 @@
-//! Booting guests in turn, and listening to each.
+//! Boots guests one after the other and records their lines.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use howlate_guest::{Event, Guest as Booting, GuestError, VirtualMachine};
-use howlate_load::Running;
+use howlate_load::RunningLoad;
 use howlate_model::{Caveat, EndReason, Line, LoadReport, RecordingEnd};
 use howlate_render::{Screen, boot_progress};
 
@@ -16,68 +16,67 @@ use crate::error::{GuestsError, SessionError};
 
 /// All boots of a run.
 pub struct Rounds<'a> {
-    /// What is booted.
     pub guests: Guests,
-    /// The virtual machine that each is booted in.
+    /// The virtual machine of all guests.
     pub machine: VirtualMachine,
-    /// The version that QEMU tells of itself.
+    /// Version of QEMU.
     pub qemu: String,
-    /// What is known of the host.
+    /// Environment of the host.
     pub environment: &'a Environment,
-    /// Where the recording goes, and where it is kept if it is to go nowhere.
+    /// Path of the recording, and of the kept one if there is none.
     pub files: [Option<&'a Path>; 2],
-    /// Where is shown how far one is, if somebody looks.
+    /// Display of the progress.
     pub screen: Option<Box<dyn Screen>>,
-    /// `None` until the first guest measures.
+    /// The recording; `None` until the first guest measures.
     pub boots: Option<Boots>,
 }
 
-/// How one boot went.
-enum Outcome {
-    /// It did all that was asked.
+/// Outcome of a boot.
+enum BootOutcome {
+    /// The guest finished.
     Over,
-    /// The guest stopped the whole run, or Ctrl-C did.
+    /// The guest or Ctrl-C stopped the whole run.
     Stopped(EndReason),
 }
 
-/// One boot while it goes on.
-struct Watch<'a> {
+/// Display and load during a boot.
+struct BootProgress<'a> {
     screen: Option<&'a mut Box<dyn Screen>>,
     title: String,
-    load: Option<Running>,
+    load: Option<RunningLoad>,
     before: u64,
 }
 
 impl Rounds<'_> {
-    /// Takes all of them, or as many as go well.
+    /// Boots all guests, until one fails.
     ///
     /// # Errors
     ///
-    /// When one does not boot, or does not do what was asked; what the others found is in `boots`.
+    /// When a guest fails; the results of the others are in `boots`.
     pub fn take(&mut self) -> Result<EndReason, GuestsError> {
         let order = self.guests.order(usual_rounds(self.guests.kinds.len()));
         for (number, index) in order.iter().enumerate() {
             let title =
                 format!("guest {} of {} · {}", number + 1, order.len(), self.guests.kinds[*index].name);
-            if let Outcome::Stopped(how) = self.boot(*index, title)? {
+            if let BootOutcome::Stopped(how) = self.boot(*index, title)? {
                 return Ok(how);
             }
         }
         Ok(EndReason::Done)
     }
 
-    fn boot(&mut self, index: usize, title: String) -> Result<Outcome, GuestsError> {
+    fn boot(&mut self, index: usize, title: String) -> Result<BootOutcome, GuestsError> {
         let before = self.boots.as_ref().map_or(0, Boots::count);
-        let mut watch = Watch { screen: self.screen.as_mut(), title, load: None, before };
+        let mut watch = BootProgress { screen: self.screen.as_mut(), title, load: None, before };
         let machine = self.machine.clone();
         let mut guest = match Booting::boot(self.guests.setup(&machine, index)) {
             // Whatever the signal kept from starting is none of the guest's trouble.
             Err(_) if self.environment.interrupted.load(Ordering::Relaxed) => {
-                return Ok(Outcome::Stopped(EndReason::Interrupted));
+                return Ok(BootOutcome::Stopped(EndReason::Interrupted));
             }
             booted => booted?,
         };
-        let mut listening = Listening {
+        let mut listening = BootRecorder {
             index,
             kinds: &self.guests.kinds,
             files: self.files,
@@ -95,20 +94,20 @@ impl Rounds<'_> {
         if let Some(boots) = self.boots.as_mut().filter(|boots| boots.is_open()) {
             boots.boot_ended(&guest, load, outcome.as_ref().err().map(ToString::to_string));
         }
-        if matches!(outcome, Ok(Outcome::Over)) {
+        if matches!(outcome, Ok(BootOutcome::Over)) {
             guest.switch_off();
         }
         outcome
     }
 }
 
-impl Watch<'_> {
-    /// Ends the display and the load; tells what the load did.
+impl BootProgress<'_> {
+    /// Ends the display and the load; returns the report on the load.
     fn end(mut self) -> Option<LoadReport> {
         if let Some(screen) = &mut self.screen {
             screen.clear();
         }
-        self.load.and_then(Running::stop)
+        self.load.and_then(RunningLoad::stop)
     }
 }
 
@@ -116,25 +115,29 @@ fn kvm_failed(reason: &str) -> Caveat {
     Caveat::KvmFailed { reason: reason.to_owned() }
 }
 
-/// One boot's lines on their way into the recording.
-struct Listening<'a> {
+/// Records the lines of a boot.
+struct BootRecorder<'a> {
     index: usize,
     kinds: &'a [Bootable],
-    /// Where the recording goes, and where it is kept otherwise.
+    /// Path of the recording, and of the kept one.
     files: [Option<&'a Path>; 2],
     qemu: &'a str,
     environment: &'a Environment,
     boots: &'a mut Option<Boots>,
-    /// What KVM did, when the guest was started again without it.
+    /// The failure of KVM, if the guest was restarted without it.
     fell_back: Option<String>,
 }
 
-impl Listening<'_> {
-    fn to(&mut self, guest: &mut Booting<'_>, watch: &mut Watch<'_>) -> Result<Outcome, GuestsError> {
+impl BootRecorder<'_> {
+    fn to(
+        &mut self,
+        guest: &mut Booting<'_>,
+        watch: &mut BootProgress<'_>,
+    ) -> Result<BootOutcome, GuestsError> {
         let mut stopped = None;
         loop {
             if self.environment.interrupted.load(Ordering::Relaxed) {
-                return Ok(Outcome::Stopped(EndReason::Interrupted));
+                return Ok(BootOutcome::Stopped(EndReason::Interrupted));
             }
             self.show(guest, watch);
             match guest.wait()? {
@@ -146,7 +149,7 @@ impl Listening<'_> {
                     line => self.line(line),
                 },
                 Event::Over { exit_status: 2 | -1, said, .. } => return Err(failed(&said).into()),
-                Event::Over { .. } => return Ok(stopped.map_or(Outcome::Over, Outcome::Stopped)),
+                Event::Over { .. } => return Ok(stopped.map_or(BootOutcome::Over, BootOutcome::Stopped)),
             }
         }
     }
@@ -161,25 +164,25 @@ impl Listening<'_> {
         &mut self,
         header: &howlate_model::Header,
         guest: &Booting<'_>,
-        watch: &mut Watch<'_>,
+        watch: &mut BootProgress<'_>,
     ) -> Result<(), GuestsError> {
         let bootable = &self.kinds[self.index];
         let boots = match self.boots {
             Some(boots) => boots,
             None => {
-                let begun = Boots::begin(header, self.kinds, self.environment, self.files)
+                let boots = Boots::begin(header, self.kinds, self.environment, self.files)
                     .map_err(SessionError::from)?;
-                self.boots.insert(begun)
+                self.boots.insert(boots)
             }
         };
         let booted = Booted { bootable, guest, qemu: self.qemu, took: guest.age() };
         let kernel = &bootable.name;
         boots.boot(header, &booted).map_err(|_| GuestError::OtherConditions { kernel: kernel.clone() })?;
-        watch.load = Some(Running::start(&bootable.on_host.load).map_err(SessionError::from)?);
+        watch.load = Some(RunningLoad::start(&bootable.on_host.load).map_err(SessionError::from)?);
         Ok(())
     }
 
-    fn show(&self, guest: &Booting<'_>, watch: &mut Watch<'_>) {
+    fn show(&self, guest: &Booting<'_>, watch: &mut BootProgress<'_>) {
         let wakeups = self.boots.as_ref().map_or(0, Boots::count) - watch.before;
         if let Some(screen) = &mut watch.screen {
             screen.show(&boot_progress(&watch.title, guest.age(), wakeups));

@@ -1,54 +1,54 @@
-//! The files beside the recording: those of the worst, each in place of a milder one, and those that somebody asked for.
+//! Timeline files beside the recording: those of the worst wake-ups, which replace milder ones, and requested ones.
 
 use howlate_linux::clock;
 use howlate_model::{CpuTimeline, LateWakeup, MonotonicTime, Span, TimelineFile, WaitClock};
 use howlate_recording::{AtMost, Beside, LateLanes, Worst, compact, date_and_time, timeline_text};
 
-use super::window::Window;
+use super::window::TimelineWindow;
 
-/// Timelines that somebody asked for, at most.
-const ASKED_FOR: usize = 100;
-/// The worst are those of the whole run.
+/// Maximum number of requested timelines.
+const MAX_REQUESTED: usize = 100;
+/// The worst wake-ups are those of the whole run.
 const OF_THE_RUN: Span = Span::from_nanos(u64::MAX);
 
-/// The files of one run.
+/// Timeline files of a run.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct TimelineFiles {
     beside: Beside,
     worst: Worst,
     asked_for: usize,
     not_written: u64,
 }
 
-impl Files {
-    /// So many of the worst.
+impl TimelineFiles {
+    /// Keeps the `most` worst wake-ups.
     pub(super) fn new(beside: Beside, most: usize) -> Self {
         let worst = Worst::new(AtMost { count: most, each: OF_THE_RUN });
         Self { beside, worst, asked_for: 0, not_written: 0 }
     }
 
-    /// What a wake-up must be later than to be one of the worst, where there are as many already.
+    /// Lateness of the mildest kept wake-up, if the number is reached.
     pub(super) fn least(&self) -> Option<Span> {
         self.worst.least()
     }
 
-    /// Whether a wake-up this late is one of the worst.
+    /// Whether a wake-up that was `late` is one of the worst.
     pub(super) fn is_one(&mut self, late: Span, now: MonotonicTime) -> bool {
         self.worst.is_one(late, now)
     }
 
-    /// Files that were to be written and are not.
+    /// Number of files that could not be written.
     pub(super) const fn not_written(&self) -> u64 {
         self.not_written
     }
 
-    /// One cannot be written.
+    /// Counts a file that cannot be written.
     pub(super) fn fail(&mut self) {
         self.not_written = self.not_written.saturating_add(1);
     }
 
-    /// Writes what the CPUs did around one of the worst, up to now at most.
-    pub(super) fn keep(&mut self, window: Window, now: MonotonicTime) -> Option<TimelineFile> {
+    /// Writes the timeline of one of the worst wake-ups.
+    pub(super) fn keep(&mut self, window: TimelineWindow, now: MonotonicTime) -> Option<TimelineFile> {
         let ((at, latest), until) = (window.worst(), window.until.min(now));
         let text = timeline_text(window.cpus().unwrap_or_default(), &lanes(&window.late));
         let file = self.put(&compact(&day(at)), &text)?;
@@ -57,12 +57,12 @@ impl Files {
         Some(TimelineFile { file, at: day(until), from: window.from, until, late: window.late, replaces })
     }
 
-    /// Whether another one may be asked for.
+    /// Whether another timeline may be requested.
     pub(super) const fn has_room_for_another(&self) -> bool {
-        self.asked_for < ASKED_FOR
+        self.asked_for < MAX_REQUESTED
     }
 
-    /// Writes what the CPUs did between two times, for whoever has asked for it.
+    /// Writes a requested timeline.
     pub(super) fn snap(
         &mut self,
         from: MonotonicTime,
@@ -85,17 +85,22 @@ impl Files {
     }
 }
 
-/// A moment by the clock of the day.
+/// Date and time of a moment.
 fn day(at: MonotonicTime) -> String {
     date_and_time(at, clock::offset_from_monotonic(WaitClock::Realtime))
 }
 
-/// A lane for each late wake-up.
+/// One lane for each late wake-up.
 fn lanes(late: &[LateWakeup]) -> LateLanes<'_> {
-    let name = |one: &LateWakeup| format!("{} ({}), {} late", one.thread, one.tid, one.wakeup.latency);
+    let name = |late_wakeup: &LateWakeup| {
+        format!("{} ({}), {} late", late_wakeup.thread, late_wakeup.tid, late_wakeup.wakeup.latency)
+    };
     LateLanes {
         title: "late",
-        lanes: late.iter().map(|one| (name(one), one.wakeup.parts.as_slice())).collect(),
+        lanes: late
+            .iter()
+            .map(|late_wakeup| (name(late_wakeup), late_wakeup.wakeup.parts.as_slice()))
+            .collect(),
     }
 }
 
@@ -111,9 +116,9 @@ mod tests {
     #[test]
     fn the_worst_replace_the_mildest_and_what_was_asked_for_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = Files::new(Beside::of(&folder.path().join("run.jsonl")).unwrap(), 2);
+        let mut files = TimelineFiles::new(Beside::of(&folder.path().join("run.jsonl")).unwrap(), 2);
         let mut keep = |ran: i64, ms: i64| {
-            let window = Window::around(late(ran, ms), Span::from_secs(2));
+            let window = TimelineWindow::around(late(ran, ms), Span::from_secs(2));
             assert!(files.is_one(Span::from_millis(ms.unsigned_abs()), at(ran)));
             files.keep(window, at(ran + 20)).unwrap()
         };
@@ -138,7 +143,7 @@ mod tests {
     #[test]
     fn so_many_may_be_asked_for_and_what_fails_is_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = Files::new(Beside::of(&folder.path().join("run.jsonl")).unwrap(), 2);
+        let mut files = TimelineFiles::new(Beside::of(&folder.path().join("run.jsonl")).unwrap(), 2);
         for number in 0..100 {
             assert!(files.has_room_for_another());
             files.snap(at(0), at(number), &[]).unwrap();
@@ -146,7 +151,7 @@ mod tests {
         assert!(!files.has_room_for_another());
         assert_eq!(files.not_written(), 0);
         drop(folder);
-        assert_eq!(files.keep(Window::around(late(1_000, 5), Span::from_secs(2)), at(1_000)), None);
+        assert_eq!(files.keep(TimelineWindow::around(late(1_000, 5), Span::from_secs(2)), at(1_000)), None);
         assert_eq!(files.not_written(), 1);
     }
 }

@@ -1,37 +1,37 @@
-//! What `--keep` says.
+//! Parsing of `--keep`.
 
 use std::str::FromStr;
 
 use howlate_model::Span;
 
-/// Timelines of a run where no number was said.
-const USUAL: usize = 10;
-/// Each may take 2 MB of the disk.
-const MOST: usize = 100;
-/// A ring for more than that would not be longer.
-const LONGEST: Span = Span::from_secs(30);
+/// Default number of timelines.
+const DEFAULT_COUNT: usize = 10;
+/// Each file may take 2 MB.
+const MAX_COUNT: usize = 100;
+/// The maximum ring size does not hold more.
+const MAX_LENGTH: Span = Span::from_secs(30);
 
-/// How much of what all CPUs did is remembered, and how many timelines of it a run keeps: `2s`, or `2s,20`.
+/// Length of the rings, and number of kept timelines: `2s` or `2s,20`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// How much is remembered.
+    /// Length of the rings.
     pub length: Span,
-    /// Timelines of late wake-ups, the worst.
+    /// Number of timelines of the worst wake-ups.
     pub most: usize,
 }
 
 impl Keep {
-    /// How much is to be remembered, where that is said alone.
+    /// Parses the length alone.
     ///
     /// # Errors
     ///
-    /// When it is no length, or longer than a ring may be; in words.
+    /// When `text` is no length, or too long; as readable text.
     pub fn length(text: &str) -> Result<Span, String> {
         let length: Span = text.parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
-        let is_possible = !length.is_zero() && length <= LONGEST;
+        let is_possible = !length.is_zero() && length <= MAX_LENGTH;
         is_possible
             .then_some(length)
-            .ok_or_else(|| format!("`{text}` is not a length up to {LONGEST}; write `2s`"))
+            .ok_or_else(|| format!("`{text}` is not a length up to {MAX_LENGTH}; write `2s`"))
     }
 }
 
@@ -42,11 +42,11 @@ impl FromStr for Keep {
         let (length, most) = text.split_once(',').map_or((text, None), |(length, most)| (length, Some(most)));
         let length: Span =
             length.trim().parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
-        let most = most.map_or(Ok(USUAL), |most| most.trim().parse()).unwrap_or(0);
-        match (1..=MOST).contains(&most) && !length.is_zero() && length <= LONGEST {
+        let most = most.map_or(Ok(DEFAULT_COUNT), |most| most.trim().parse()).unwrap_or(0);
+        match (1..=MAX_COUNT).contains(&most) && !length.is_zero() && length <= MAX_LENGTH {
             true => Ok(Self { length, most }),
             false => Err(format!(
-                "`{text}` is not a length up to {LONGEST}, alone or with a number of timelines from 1 to {MOST}; write `2s`, or `2s,20`"
+                "`{text}` is not a length up to {MAX_LENGTH}, alone or with a number of timelines from 1 to {MAX_COUNT}; write `2s`, or `2s,20`"
             )),
         }
     }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_length_alone() {
-        assert_eq!(Keep::length("30s"), Ok(LONGEST));
+        assert_eq!(Keep::length("30s"), Ok(MAX_LENGTH));
         for wrong in ["", "2", "0s", "31s", "2h", "2s,20"] {
             assert!(Keep::length(wrong).is_err(), "{wrong}");
         }
@@ -67,11 +67,11 @@ mod tests {
 
     #[test]
     fn a_length_alone_or_with_a_number() {
-        let kept = |text: &str| text.parse::<Keep>().map(|keep| (keep.length, keep.most));
-        assert_eq!(kept("2s"), Ok((Span::from_secs(2), USUAL)));
-        assert_eq!(kept("500ms, 20"), Ok((Span::from_millis(500), 20)));
+        let parsed = |text: &str| text.parse::<Keep>().map(|keep| (keep.length, keep.most));
+        assert_eq!(parsed("2s"), Ok((Span::from_secs(2), DEFAULT_COUNT)));
+        assert_eq!(parsed("500ms, 20"), Ok((Span::from_millis(500), 20)));
         for wrong in ["", "2", "0s", "1m", "2s,", "2s,0", "2s,101", "2s,1,1"] {
-            assert!(kept(wrong).is_err(), "{wrong}");
+            assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }
 }

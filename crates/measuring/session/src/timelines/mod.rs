@@ -1,5 +1,5 @@
-//! What all CPUs did around late wake-ups, kept beside the recording: the last seconds are remembered in the kernel, and written
-//! where a wake-up was one of the worst of the run, or somebody asks.
+//! Timelines of all CPUs around late wake-ups, kept beside the recording. The kernel holds the last seconds in rings; they are
+//! written after one of the worst wake-ups of the run, or on request.
 //!
 //! ```text
 //! ring      ……………………………………………………………………………………………………………………… now
@@ -23,100 +23,100 @@ use howlate_procfs::Root;
 use howlate_recording::Beside;
 use howlate_trace::CpuHistory;
 
-use self::files::Files;
+use self::files::TimelineFiles;
 pub use self::keep::Keep;
-use self::names::Names;
-use self::window::{Window, lateness};
+use self::names::ThreadNames;
+use self::window::{TimelineWindow, lateness};
 
-/// Keeps them.
+/// Keeps timelines.
 pub struct Timelines {
     history: CpuHistory,
-    files: Files,
+    files: TimelineFiles,
     remembered: Span,
-    /// Whether it is filled.
+    /// Whether the rings are being filled.
     runs: bool,
-    /// Which wake-ups are late, if that was said; otherwise those that are among the worst.
+    /// Threshold of late wake-ups; `None`: the worst ones count.
     above: Option<Span>,
-    window: Option<Window>,
-    /// The latest of those that came after it and before it was written.
+    window: Option<TimelineWindow>,
+    /// The latest wake-up after the window and before it was written.
     next: Option<LateWakeup>,
-    names: Names,
-    /// Set by whoever wants what all CPUs have done just now.
-    asked: Arc<AtomicBool>,
+    names: ThreadNames,
+    /// Set to request a timeline of the last seconds.
+    requested: Arc<AtomicBool>,
     too_late: u64,
 }
 
 impl Timelines {
-    /// Prepares to keep those of a run that is recorded in this file; `asked` is set by whoever wants one now. What is to be
-    /// said where there will be none.
+    /// Prepares to keep timelines beside the recording; `asked` is set to request one. Without timelines, the error is the
+    /// caveat.
     ///
     /// # Errors
     ///
-    /// When there is no such file, or the kernel refuses it.
+    /// When there is no recording file, or the kernel refuses the rings.
     pub fn begin(
         keep: Keep,
         above: Option<Span>,
         recording: Option<&Path>,
-        asked: &Arc<AtomicBool>,
+        requested: &Arc<AtomicBool>,
     ) -> Result<Self, Box<Caveat>> {
         let beside = recording.and_then(Beside::of).ok_or(Caveat::TimelinesWithoutFile)?;
         let history = CpuHistory::load(keep.length)
             .map_err(|reason| Caveat::TimelinesRefused { reason: reason.into() })?;
         Ok(Self {
             history,
-            files: Files::new(beside, keep.most),
+            files: TimelineFiles::new(beside, keep.most),
             remembered: keep.length,
             runs: false,
             above,
             window: None,
             next: None,
-            names: Names::below(Root::live()),
-            asked: Arc::clone(asked),
+            names: ThreadNames::below(Root::live()),
+            requested: Arc::clone(requested),
             too_late: 0,
         })
     }
 
-    /// Begins to remember; requests from before are void.
+    /// Starts to fill the rings; earlier requests are dropped.
     ///
     /// # Errors
     ///
-    /// When the kernel refuses what it allowed before.
+    /// When the kernel refuses the rings.
     pub fn start(&mut self) -> Result<(), Box<Caveat>> {
-        self.asked.store(false, Ordering::Relaxed);
+        self.requested.store(false, Ordering::Relaxed);
         self.history.start().map_err(|reason| Caveat::TimelinesRefused { reason: reason.into() })?;
         self.runs = true;
         Ok(())
     }
 
-    /// There is a thread of which something may be told: of this process and of that name, or as can be looked up now.
+    /// Announces a thread with its process and name; `None`: they are looked up now.
     pub fn meet(&mut self, tid: u32, called: Option<(u32, &str)>) {
         self.names.meet(tid, called);
     }
 
-    /// Which wake-ups are to be told of: later than this.
+    /// Lateness above which wake-ups must be passed to `saw`.
     pub fn late_above(&self) -> Span {
         self.above.or_else(|| self.files.least()).unwrap_or(Span::ZERO)
     }
 
-    /// A thread of `condition` was late.
+    /// Adds a late wake-up of a thread of `condition`.
     pub fn saw(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown, now: MonotonicTime) {
         if !self.runs || lateness(wakeup.latency) <= self.late_above() {
             return;
         }
-        let one = self.names.name(condition, tid, wakeup);
+        let late_wakeup = self.names.name(condition, tid, wakeup);
         match &mut self.window {
             Some(window) => {
-                let later = window.add(one).into_iter().chain(self.next.take());
-                self.next = later.max_by_key(|one| one.wakeup.latency);
+                let later = window.add(late_wakeup).into_iter().chain(self.next.take());
+                self.next = later.max_by_key(|late_wakeup| late_wakeup.wakeup.latency);
             }
-            None => self.open(one, now),
+            None => self.open(late_wakeup, now),
         }
     }
 
-    /// Keeps the time around this one, if it is one of the worst.
-    fn open(&mut self, one: LateWakeup, now: MonotonicTime) {
-        if self.files.is_one(lateness(one.wakeup.latency), now) {
-            let mut window = Window::around(one, self.remembered);
+    /// Opens a window around `one` if it is one of the worst.
+    fn open(&mut self, late_wakeup: LateWakeup, now: MonotonicTime) {
+        if self.files.is_one(lateness(late_wakeup.wakeup.latency), now) {
+            let mut window = TimelineWindow::around(late_wakeup, self.remembered);
             // By the time it is over, a busy CPU may have forgotten what it did before.
             if let Ok(cpus) = self.history.timeline(window.from, window.until) {
                 window.remembered.add(cpus);
@@ -125,14 +125,14 @@ impl Timelines {
         }
     }
 
-    /// Writes what is due: the lines of the recording that name it.
+    /// Writes the timelines that are due; returns lines that name them.
     pub fn look(&mut self, now: MonotonicTime) -> Vec<Line> {
-        let asked = self.asked.swap(false, Ordering::Relaxed) && self.runs;
-        let asked = asked.then(|| self.snap(now)).flatten();
-        asked.map(line).into_iter().chain(self.write_those_before(now, now)).collect()
+        let requested = self.requested.swap(false, Ordering::Relaxed) && self.runs;
+        let requested = requested.then(|| self.snap(now)).flatten();
+        requested.map(line).into_iter().chain(self.write_those_before(now, now)).collect()
     }
 
-    /// Remembers no more: writes what there is.
+    /// Writes the open window and stops the rings.
     pub fn stop(&mut self, now: MonotonicTime) -> Vec<Line> {
         let lines = self.write_those_before(MonotonicTime::from_nanos(i64::MAX), now);
         self.history.stop();
@@ -140,7 +140,7 @@ impl Timelines {
         lines
     }
 
-    /// Writes the windows that end until then, one after the other.
+    /// Writes all windows that end before `until`.
     fn write_those_before(&mut self, until: MonotonicTime, now: MonotonicTime) -> Vec<Line> {
         let mut lines = Vec::new();
         while let Some(window) = self.window.take_if(|window| until >= window.until) {
@@ -153,13 +153,13 @@ impl Timelines {
         lines
     }
 
-    /// What is to be said of them at the end.
+    /// Caveat about timelines that were not written.
     pub fn missing(&self) -> Option<Caveat> {
         let (too_late, not_written) = (self.too_late, self.files.not_written());
         (too_late + not_written > 0).then_some(Caveat::TimelinesMissing { too_late, not_written })
     }
 
-    fn write(&mut self, mut window: Window, now: MonotonicTime) -> Option<TimelineFile> {
+    fn write(&mut self, mut window: TimelineWindow, now: MonotonicTime) -> Option<TimelineFile> {
         let cpus = self.read(window.from, window.until)?;
         window.remembered.add(cpus);
         if window.cpus().is_none() {
@@ -172,7 +172,7 @@ impl Timelines {
         self.files.keep(window, now)
     }
 
-    /// What all CPUs have done just now, as far as it is remembered.
+    /// Writes a requested timeline of everything in the rings.
     fn snap(&mut self, until: MonotonicTime) -> Option<TimelineFile> {
         if !self.files.has_room_for_another() {
             self.files.fail();
@@ -192,6 +192,6 @@ impl Timelines {
     }
 }
 
-fn line(one: TimelineFile) -> Line {
-    Line::Timeline(Box::new(one))
+fn line(file: TimelineFile) -> Line {
+    Line::Timeline(Box::new(file))
 }

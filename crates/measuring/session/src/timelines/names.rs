@@ -1,75 +1,75 @@
-//! What threads are called, looked up once for each while a timeline is under way.
+//! Names of threads, looked up once for each timeline.
 
 use std::collections::HashMap;
 
 use howlate_model::{LateWakeup, WakeupBreakdown};
 use howlate_procfs::{Root, Status};
 
-/// Threads that are remembered.
-const REMEMBERED: usize = 1_024;
+/// Maximum number of cached threads.
+const MAX_THREADS: usize = 1_024;
 
-/// A thread's process, its name, and that of its process.
+/// Process and names of a thread.
 #[derive(Clone, Debug, Default)]
-struct Name {
+struct ThreadName {
     pid: u32,
     thread: String,
     process: String,
 }
 
-/// What was looked up.
+/// A cache of thread names.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct ThreadNames {
     root: Root,
-    known: HashMap<u32, Name>,
-    /// What threads were called when they were met: by the time that the last of them is told, they may have ended.
-    met: HashMap<u32, Name>,
+    cache: HashMap<u32, ThreadName>,
+    /// Names from when a thread was announced: it may have ended when it is named in a timeline.
+    announced: HashMap<u32, ThreadName>,
 }
 
-impl Names {
+impl ThreadNames {
     pub(super) fn below(root: Root) -> Self {
-        Self { root, known: HashMap::new(), met: HashMap::new() }
+        Self { root, cache: HashMap::new(), announced: HashMap::new() }
     }
 
-    /// Threads may be called otherwise from now on.
+    /// Forgets the cached names, because threads may have changed theirs.
     pub(super) fn forget(&mut self) {
-        self.known.clear();
+        self.cache.clear();
     }
 
-    /// There is such a thread: of this process and of that name, or as can be looked up now.
+    /// Announces a thread with its process and name; `None`: they are looked up now.
     pub(super) fn meet(&mut self, tid: u32, called: Option<(u32, &str)>) {
-        let known = self.met.get(&tid).zip(called);
-        if known.is_some_and(|(known, (pid, thread))| known.pid == pid && known.thread == thread) {
+        let announced = self.announced.get(&tid).zip(called);
+        if announced.is_some_and(|(name, (pid, thread))| name.pid == pid && name.thread == thread) {
             return;
         }
-        if self.met.len() >= REMEMBERED {
-            self.met.clear();
+        if self.announced.len() >= MAX_THREADS {
+            self.announced.clear();
         }
         let name = called.map_or_else(
             || look(&self.root, tid),
-            |(pid, thread)| Name { pid, thread: thread.to_owned(), process: comm(&self.root, pid) },
+            |(pid, thread)| ThreadName { pid, thread: thread.to_owned(), process: comm(&self.root, pid) },
         );
-        self.met.insert(tid, name);
+        self.announced.insert(tid, name);
     }
 
-    /// A wake-up with its thread's names, as far as that is there.
+    /// Adds the names of its thread to a wake-up, as far as they are known.
     pub(super) fn name(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown) -> LateWakeup {
-        if self.known.len() >= REMEMBERED {
+        if self.cache.len() >= MAX_THREADS {
             self.forget();
         }
-        let Self { root, known, met } = self;
-        let found = known.entry(tid).or_insert_with(|| look(root, tid));
-        let name = if found.thread.is_empty() { met.get(&tid).unwrap_or(found) } else { found };
-        let Name { pid, thread, process } = name.clone();
+        let Self { root, cache, announced } = self;
+        let current = cache.entry(tid).or_insert_with(|| look(root, tid));
+        let name = if current.thread.is_empty() { announced.get(&tid).unwrap_or(current) } else { current };
+        let ThreadName { pid, thread, process } = name.clone();
         LateWakeup { condition, tid, pid, thread, process, wakeup: wakeup.clone() }
     }
 }
 
-fn look(root: &Root, tid: u32) -> Name {
+fn look(root: &Root, tid: u32) -> ThreadName {
     let pid = Status::read(root, tid).process().unwrap_or(0);
-    Name { pid, thread: comm(root, tid), process: comm(root, pid) }
+    ThreadName { pid, thread: comm(root, tid), process: comm(root, pid) }
 }
 
-/// What a thread or process is called; nothing where there is none.
+/// Name of a thread or process; empty if it does not exist.
 fn comm(root: &Root, id: u32) -> String {
     root.read(&format!("/proc/{id}/comm")).unwrap_or_default()
 }
@@ -92,14 +92,14 @@ mod tests {
         };
         process(6, "server", 6);
         process(7, "worker", 6);
-        let mut names = Names::below(Root::at(folder.path()));
+        let mut names = ThreadNames::below(Root::at(folder.path()));
         names.meet(7, None);
         names.meet(8, Some((6, "short")));
         fs::remove_dir_all(folder.path().join("proc/7")).unwrap();
         names.forget();
         let mut name = |tid| {
-            let one = names.name(0, tid, &late(1, 1).wakeup);
-            (one.thread, one.pid, one.process)
+            let wakeup = names.name(0, tid, &late(1, 1).wakeup);
+            (wakeup.thread, wakeup.pid, wakeup.process)
         };
         assert_eq!(name(6), ("server".into(), 6, "server".into()));
         assert_eq!(name(7), ("worker".into(), 6, "server".into()));

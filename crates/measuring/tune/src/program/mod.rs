@@ -13,7 +13,7 @@ use howlate_guard::Guard;
 use howlate_model::{Caveat, Condition, Load, Task, Turn, Work};
 use howlate_plan::Plan;
 use howlate_render::TunedProgram;
-use howlate_session::{Environment, Parts, Request, Resume, Turning, measure_in_steps};
+use howlate_session::{AdaptiveParts, Environment, Request, Resume, TurnSettings, measure_in_steps};
 use howlate_watched_program::{NamedProcess, WatchTarget};
 
 use crate::error::{NothingToCompare, TuneError};
@@ -85,16 +85,16 @@ impl<'a> PreparedProgram<'a> {
         self,
         request: Request<'_>,
         environment: &Environment,
-        turning: Option<Turning>,
+        turning: Option<TurnSettings>,
     ) -> Result<Found, TuneError> {
         let Self { prepared, program, subject, sight } = self;
-        let turning = turning.unwrap_or_else(|| Turning::of_others(prepared.guard()));
+        let turning = turning.unwrap_or_else(|| TurnSettings::for_external_changes(prepared.guard()));
         let base = Task::from_condition(0, prepared.baseline());
         let (mut trying, plan) = prepared.trying();
         trying.check_time_for_turns_of(prepared.turn().estimate);
         let mut outside = Outside::by(prepared.guard());
         let engine = Windows::new(sight, subject, &mut outside, base);
-        let parts = Parts { turning: Some(turning), engine: Some(Box::new(engine)) };
+        let parts = AdaptiveParts { turn_settings: Some(turning), engine: Some(Box::new(engine)) };
         let track = measure_in_steps(request, environment, &plan, &mut trying, parts, Resume::No)?;
         let found = prepared.found(trying, track);
         let left = [found.left.unwrap_or_default(), outside.left()].concat();

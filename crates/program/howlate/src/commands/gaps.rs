@@ -42,7 +42,7 @@ pub(crate) fn run(args: &GapsArgs) -> Result<ExitStatus, Error> {
         is_guest: hypervisor(&root).is_some(),
         began: start,
         zone,
-        traces: request.traces,
+        traces: request.use_tracing,
         busy,
     };
     let is_json = args.printing.json;
@@ -59,7 +59,7 @@ struct GapDisplay {
 }
 
 impl GapWatcher for GapDisplay {
-    fn told(&mut self, caveat: &Caveat) {
+    fn caveat(&mut self, caveat: &Caveat) {
         terminal::eprint_wrapped(&format!("{}\n", howlate_render::caveat(caveat)));
     }
 

@@ -1,6 +1,6 @@
 //! `howlate load`: applies a background load.
 
-use howlate_load::{Running, check};
+use howlate_load::{RunningLoad, check};
 use howlate_model::Load;
 use howlate_render::LoadResult;
 use howlate_session::apply_load;
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &howlate_cli::LoadArgs) -> Result<ExitStatus, Error> {
     }
     let load = load(args);
     check(&load)?;
-    let running = Running::start(&load)?;
+    let running = RunningLoad::start(&load)?;
     let notes = running.caveats().iter().map(howlate_render::caveat).collect();
     let result = LoadResult::new(&load, notes);
     let screen = terminal::screen(args.printing.quiet);

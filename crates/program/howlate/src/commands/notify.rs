@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::startup;
 use howlate_cli::NotifyArgs;
-use howlate_session::{Environment, Share};
+use howlate_session::{ConditionShare, Environment};
 
 pub(crate) fn run(args: &NotifyArgs) -> Result<ExitStatus, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
@@ -29,7 +29,7 @@ fn plan_for_share(
     args: &NotifyArgs,
     environment: &Environment,
     seed: u64,
-    share: Option<Share>,
+    share: Option<ConditionShare>,
 ) -> Result<Plan, PlanError> {
     let measuring = &args.measuring;
     let gap = args.after.iter().max().map_or(1, |gap| gap.as_nanos().max(1));

@@ -2,7 +2,7 @@
 
 use howlate_analyse::sequential::run_lengths;
 use howlate_model::StopRule;
-use howlate_session::{NotUntil, SessionError};
+use howlate_session::{GoalError, SessionError};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -11,7 +11,7 @@ use howlate_cli::PlanLengthArgs;
 
 pub(crate) fn run(args: &PlanLengthArgs) -> Result<ExitStatus, Error> {
     let lengths = run_lengths(args.figure, args.period)
-        .map_err(|reason| SessionError::from(NotUntil::unreachable(args.figure, reason)))?;
+        .map_err(|reason| SessionError::from(GoalError::unreachable(args.figure, reason)))?;
     let options = match args.figure {
         StopRule::Compared => " --policy other,fifo:80",
         _ => "",

@@ -9,7 +9,7 @@ use crate::exit_status::ExitStatus;
 use crate::startup;
 use crate::terminal;
 use howlate_cli::SleepArgs;
-use howlate_session::{Environment, Share};
+use howlate_session::{ConditionShare, Environment};
 
 pub(crate) fn run(args: &SleepArgs) -> Result<ExitStatus, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
@@ -28,7 +28,7 @@ fn plan_for_share(
     args: &SleepArgs,
     environment: &Environment,
     seed: u64,
-    share: Option<Share>,
+    share: Option<ConditionShare>,
 ) -> Result<Plan, PlanError> {
     let measuring = &args.measuring;
     if args.steps {

@@ -2,7 +2,7 @@
 
 use howlate_plan::{CyclicChoices, Plan, PlanError};
 use howlate_render::until_announcement;
-use howlate_session::{NotUntil, SessionError, Share};
+use howlate_session::{ConditionShare, GoalError, SessionError};
 
 use crate::error::Error;
 use crate::terminal;
@@ -13,29 +13,29 @@ pub(super) fn plan(
     measuring: &MeasureArgs,
     reasons: TracingArgs,
     in_turns: bool,
-    make: impl Fn(Option<Share>) -> Result<Plan, PlanError>,
+    make: impl Fn(Option<ConditionShare>) -> Result<Plan, PlanError>,
 ) -> Result<Plan, Error> {
     let Some(goal) = measuring.until.goal() else { return Ok(make(None)?) };
     let plan = goal.plan(in_turns || reasons.why, |share| make(Some(share)).map_err(Error::from))?;
     if !measuring.output.printing.quiet {
-        let least = goal.least(&make(Some(Share { duration: goal.at_most, rounds: 1 }))?)?;
+        let least = goal.least(&make(Some(ConditionShare { duration: goal.at_most, rounds: 1 }))?)?;
         terminal::eprint(&until_announcement(goal.figure, least, goal.at_most, terminal::width()));
     }
     Ok(plan)
 }
 
 /// `choices` limited to a share of the time.
-pub(super) fn limited_to_share(choices: CyclicChoices, share: Option<Share>) -> CyclicChoices {
+pub(super) fn limited_to_share(choices: CyclicChoices, share: Option<ConditionShare>) -> CyclicChoices {
     match share {
-        Some(Share { duration, rounds }) => {
+        Some(ConditionShare { duration, rounds }) => {
             CyclicChoices { duration: Some(duration), rounds: Some(rounds), ..choices }
         }
         None => choices,
     }
 }
 
-impl From<NotUntil> for Error {
-    fn from(reason: NotUntil) -> Self {
+impl From<GoalError> for Error {
+    fn from(reason: GoalError) -> Self {
         SessionError::from(reason).into()
     }
 }

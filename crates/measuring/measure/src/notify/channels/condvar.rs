@@ -8,15 +8,15 @@ use howlate_linux::condition_variable::ConditionVariable;
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
 use crate::notify::shared::Direction;
 
-pub(crate) struct Condvar;
+pub(crate) struct CondvarChannel;
 
-pub(crate) struct End {
+pub(crate) struct CondvarEnd {
     direction: Direction,
     variable: ConditionVariable,
     seen: u64,
 }
 
-impl End {
+impl CondvarEnd {
     fn new(endpoint: Endpoint) -> Self {
         let variable =
             ConditionVariable::attach(endpoint.direction.memory.clone(), endpoint.direction.number);
@@ -24,25 +24,25 @@ impl End {
     }
 }
 
-impl Channel for Condvar {
-    type Sender = End;
-    type Receiver = End;
+impl Channel for CondvarChannel {
+    type Sender = CondvarEnd;
+    type Receiver = CondvarEnd;
 
     fn make(direction: &Direction) -> io::Result<Endpoints> {
         ConditionVariable::init(&direction.memory, direction.number, direction.crosses_processes())?;
         Ok(Endpoints::default())
     }
 
-    fn receiver(endpoint: Endpoint) -> io::Result<End> {
-        Ok(End::new(endpoint))
+    fn receiver(endpoint: Endpoint) -> io::Result<CondvarEnd> {
+        Ok(CondvarEnd::new(endpoint))
     }
 
-    fn sender(endpoint: Endpoint) -> io::Result<End> {
-        Ok(End::new(endpoint))
+    fn sender(endpoint: Endpoint) -> io::Result<CondvarEnd> {
+        Ok(CondvarEnd::new(endpoint))
     }
 }
 
-impl Notify for End {
+impl Notify for CondvarEnd {
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
         let announced = self.direction.announced();
@@ -50,7 +50,7 @@ impl Notify for End {
     }
 }
 
-impl Await for End {
+impl Await for CondvarEnd {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         let (announced, seen) = (self.direction.announced(), self.seen);

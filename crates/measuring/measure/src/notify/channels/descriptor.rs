@@ -6,17 +6,17 @@ use std::os::fd::OwnedFd;
 use crate::notify::channel::{Await, Endpoint, Notify};
 
 /// Notifies by `write(2)`.
-pub(crate) struct Writing {
+pub(crate) struct WriteEnd {
     descriptor: OwnedFd,
 }
 
-impl Writing {
+impl WriteEnd {
     pub(super) fn new(endpoint: Endpoint) -> io::Result<Self> {
         Ok(Self { descriptor: endpoint.descriptor()? })
     }
 }
 
-impl Notify for Writing {
+impl Notify for WriteEnd {
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
         rustix::io::write(&self.descriptor, &number.to_ne_bytes())?;
@@ -25,18 +25,18 @@ impl Notify for Writing {
 }
 
 /// Waits in `read(2)`.
-pub(crate) struct Reading {
+pub(crate) struct ReadEnd {
     pub(super) descriptor: OwnedFd,
     pub(super) message: [u8; 8],
 }
 
-impl Reading {
+impl ReadEnd {
     pub(super) fn new(endpoint: Endpoint) -> io::Result<Self> {
         Ok(Self { descriptor: endpoint.descriptor()?, message: [0; 8] })
     }
 }
 
-impl Await for Reading {
+impl Await for ReadEnd {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         match rustix::io::read(&self.descriptor, &mut self.message)? {

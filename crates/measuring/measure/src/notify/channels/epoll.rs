@@ -5,18 +5,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-use super::descriptor::{Reading, Writing};
-use super::{Eventfd, Pipe, eventfd};
+use super::descriptor::{ReadEnd, WriteEnd};
+use super::eventfd::EventfdEnd;
+use super::{EventfdChannel, PipeChannel};
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints};
 use crate::notify::shared::Direction;
 
-/// A receiving end, and the set that says when it can be read.
-pub(crate) struct Behind<R> {
+/// A receiving end, and the epoll set that reports when it is readable.
+pub(crate) struct EpollReceiver<R> {
     set: OwnedFd,
     end: R,
 }
 
-impl<R: AsFd> Behind<R> {
+impl<R: AsFd> EpollReceiver<R> {
     fn new(end: R) -> io::Result<Self> {
         let set = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&set, &end, EventData::new_u64(0), EventFlags::IN)?;
@@ -24,7 +25,7 @@ impl<R: AsFd> Behind<R> {
     }
 }
 
-impl<R: Await> Await for Behind<R> {
+impl<R: Await> Await for EpollReceiver<R> {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
@@ -38,54 +39,54 @@ impl<R: Await> Await for Behind<R> {
     }
 }
 
-impl AsFd for Reading {
+impl AsFd for ReadEnd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
 }
 
-impl AsFd for eventfd::End {
+impl AsFd for EventfdEnd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
 }
 
 /// An `eventfd(2)` behind `epoll(7)`.
-pub(crate) struct EpollEventfd;
+pub(crate) struct EpollEventfdChannel;
 
-impl Channel for EpollEventfd {
-    type Sender = eventfd::End;
-    type Receiver = Behind<eventfd::End>;
+impl Channel for EpollEventfdChannel {
+    type Sender = EventfdEnd;
+    type Receiver = EpollReceiver<EventfdEnd>;
 
     fn make(direction: &Direction) -> io::Result<Endpoints> {
-        Eventfd::make(direction)
+        EventfdChannel::make(direction)
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<Self::Receiver> {
-        Behind::new(Eventfd::receiver(endpoint)?)
+        EpollReceiver::new(EventfdChannel::receiver(endpoint)?)
     }
 
     fn sender(endpoint: Endpoint) -> io::Result<Self::Sender> {
-        Eventfd::sender(endpoint)
+        EventfdChannel::sender(endpoint)
     }
 }
 
 /// A `pipe(2)` behind `epoll(7)`.
-pub(crate) struct EpollPipe;
+pub(crate) struct EpollPipeChannel;
 
-impl Channel for EpollPipe {
-    type Sender = Writing;
-    type Receiver = Behind<Reading>;
+impl Channel for EpollPipeChannel {
+    type Sender = WriteEnd;
+    type Receiver = EpollReceiver<ReadEnd>;
 
     fn make(direction: &Direction) -> io::Result<Endpoints> {
-        Pipe::make(direction)
+        PipeChannel::make(direction)
     }
 
     fn receiver(endpoint: Endpoint) -> io::Result<Self::Receiver> {
-        Behind::new(Pipe::receiver(endpoint)?)
+        EpollReceiver::new(PipeChannel::receiver(endpoint)?)
     }
 
     fn sender(endpoint: Endpoint) -> io::Result<Self::Sender> {
-        Pipe::sender(endpoint)
+        PipeChannel::sender(endpoint)
     }
 }

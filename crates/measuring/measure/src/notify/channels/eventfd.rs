@@ -1,4 +1,4 @@
-//! `eventfd(2)`: the counter goes up by one for each message.
+//! `eventfd(2)`: the counter is incremented for each message.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,38 +10,38 @@ use rustix::io::{read, write};
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
 use crate::notify::shared::Direction;
 
-pub(crate) struct Eventfd;
+pub(crate) struct EventfdChannel;
 
-pub(crate) struct End {
+pub(crate) struct EventfdEnd {
     direction: Direction,
     pub(super) descriptor: OwnedFd,
 }
 
-impl End {
+impl EventfdEnd {
     fn new(endpoint: Endpoint) -> io::Result<Self> {
         Ok(Self { direction: endpoint.direction.clone(), descriptor: endpoint.descriptor()? })
     }
 }
 
-impl Channel for Eventfd {
-    type Sender = End;
-    type Receiver = End;
+impl Channel for EventfdChannel {
+    type Sender = EventfdEnd;
+    type Receiver = EventfdEnd;
 
     fn make(_: &Direction) -> io::Result<Endpoints> {
         let descriptor = eventfd(0, EventfdFlags::CLOEXEC)?;
         Ok(Endpoints::new(descriptor.try_clone()?, descriptor))
     }
 
-    fn receiver(endpoint: Endpoint) -> io::Result<End> {
-        End::new(endpoint)
+    fn receiver(endpoint: Endpoint) -> io::Result<EventfdEnd> {
+        EventfdEnd::new(endpoint)
     }
 
-    fn sender(endpoint: Endpoint) -> io::Result<End> {
-        End::new(endpoint)
+    fn sender(endpoint: Endpoint) -> io::Result<EventfdEnd> {
+        EventfdEnd::new(endpoint)
     }
 }
 
-impl Notify for End {
+impl Notify for EventfdEnd {
     #[inline]
     fn prepare(&mut self, number: u64) {
         self.direction.announce(number);
@@ -54,7 +54,7 @@ impl Notify for End {
     }
 }
 
-impl Await for End {
+impl Await for EventfdEnd {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         read(&self.descriptor, &mut [0; 8])?;

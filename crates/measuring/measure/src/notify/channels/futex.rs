@@ -9,36 +9,36 @@ use rustix::thread::futex::{Flags, wait, wake};
 use crate::notify::channel::{Await, Channel, Endpoint, Notify};
 use crate::notify::shared::Direction;
 
-pub(crate) struct Futex;
+pub(crate) struct FutexChannel;
 
-pub(crate) struct End {
+pub(crate) struct FutexEnd {
     direction: Direction,
     flags: Flags,
     /// What the word held when it last changed.
     seen: u32,
 }
 
-impl End {
+impl FutexEnd {
     fn new(endpoint: Endpoint) -> Self {
         let flags = if endpoint.direction.crosses_processes() { Flags::empty() } else { Flags::PRIVATE };
         Self { direction: endpoint.direction, flags, seen: 0 }
     }
 }
 
-impl Channel for Futex {
-    type Sender = End;
-    type Receiver = End;
+impl Channel for FutexChannel {
+    type Sender = FutexEnd;
+    type Receiver = FutexEnd;
 
-    fn receiver(endpoint: Endpoint) -> io::Result<End> {
-        Ok(End::new(endpoint))
+    fn receiver(endpoint: Endpoint) -> io::Result<FutexEnd> {
+        Ok(FutexEnd::new(endpoint))
     }
 
-    fn sender(endpoint: Endpoint) -> io::Result<End> {
-        Ok(End::new(endpoint))
+    fn sender(endpoint: Endpoint) -> io::Result<FutexEnd> {
+        Ok(FutexEnd::new(endpoint))
     }
 }
 
-impl Notify for End {
+impl Notify for FutexEnd {
     #[allow(clippy::cast_possible_truncation, reason = "a turn has fewer messages than a word has values")]
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
@@ -49,7 +49,7 @@ impl Notify for End {
     }
 }
 
-impl Await for End {
+impl Await for FutexEnd {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         let word = self.direction.futex();

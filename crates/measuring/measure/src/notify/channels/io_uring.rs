@@ -9,15 +9,15 @@ use super::futex::number;
 use crate::notify::channel::{Await, Channel, Endpoint, Notify};
 use crate::notify::shared::Direction;
 
-pub(crate) struct IoUring;
+pub(crate) struct IoUringChannel;
 
-pub(crate) struct End {
+pub(crate) struct IoUringEnd {
     direction: Direction,
     ring: FutexRing,
     seen: u32,
 }
 
-impl End {
+impl IoUringEnd {
     fn new(endpoint: Endpoint) -> io::Result<Self> {
         let direction = endpoint.direction;
         let ring =
@@ -26,20 +26,20 @@ impl End {
     }
 }
 
-impl Channel for IoUring {
-    type Sender = End;
-    type Receiver = End;
+impl Channel for IoUringChannel {
+    type Sender = IoUringEnd;
+    type Receiver = IoUringEnd;
 
-    fn receiver(endpoint: Endpoint) -> io::Result<End> {
-        End::new(endpoint)
+    fn receiver(endpoint: Endpoint) -> io::Result<IoUringEnd> {
+        IoUringEnd::new(endpoint)
     }
 
-    fn sender(endpoint: Endpoint) -> io::Result<End> {
-        End::new(endpoint)
+    fn sender(endpoint: Endpoint) -> io::Result<IoUringEnd> {
+        IoUringEnd::new(endpoint)
     }
 }
 
-impl Notify for End {
+impl Notify for IoUringEnd {
     #[allow(clippy::cast_possible_truncation, reason = "a turn has fewer messages than a word has values")]
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
@@ -48,7 +48,7 @@ impl Notify for End {
     }
 }
 
-impl Await for End {
+impl Await for IoUringEnd {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         loop {

@@ -1,4 +1,4 @@
-//! Reading shared memory again and again, until the number changes.
+//! Polls shared memory until the number changes.
 
 use std::hint::spin_loop;
 use std::io;
@@ -11,70 +11,70 @@ use crate::notify::channel::{Await, Channel, Endpoint, Notify};
 use crate::notify::shared::Direction;
 
 /// What the receiver does between two readings.
-pub(crate) trait Between {
-    fn between();
+pub(crate) trait PollPause {
+    fn pause();
 }
 
-/// The processor's `pause` or `yield`.
-pub(crate) struct Pause;
+/// The CPU's `pause` or `yield` instruction.
+pub(crate) struct SpinHint;
 
-impl Between for Pause {
+impl PollPause for SpinHint {
     #[inline]
-    fn between() {
+    fn pause() {
         spin_loop();
     }
 }
 
-/// Looks again at once.
-pub(crate) struct Nothing;
+/// Reads again at once.
+pub(crate) struct NoPause;
 
-impl Between for Nothing {
+impl PollPause for NoPause {
     #[inline]
-    fn between() {}
+    fn pause() {}
 }
 
-/// Waits by `sched_yield(2)` between two looks.
-pub(crate) struct Yield;
+/// `sched_yield(2)`.
+pub(crate) struct YieldPause;
 
-impl Between for Yield {
+impl PollPause for YieldPause {
     #[inline]
-    fn between() {
+    fn pause() {
         sched_yield();
     }
 }
 
-pub(crate) struct Polling<B>(PhantomData<B>);
+pub(crate) struct PollingChannel<B>(PhantomData<B>);
 
-pub(crate) type BusyWait = Polling<Pause>;
-pub(crate) type BusyWaitNoPause = Polling<Nothing>;
-pub(crate) type SchedYield = Polling<Yield>;
+pub(crate) type BusyWaitChannel = PollingChannel<SpinHint>;
+pub(crate) type BusyWaitNoPauseChannel = PollingChannel<NoPause>;
+pub(crate) type SchedYieldChannel = PollingChannel<YieldPause>;
 
-pub(crate) struct End<B> {
+pub(crate) struct PollingEnd<B> {
     direction: Direction,
     seen: u64,
-    between: PhantomData<B>,
+    pause: PhantomData<B>,
 }
 
-impl<B> End<B> {
+impl<B> PollingEnd<B> {
     fn new(endpoint: Endpoint) -> Self {
-        Self { direction: endpoint.direction, seen: 0, between: PhantomData }
+        Self { direction: endpoint.direction, seen: 0, pause: PhantomData }
     }
 }
 
-impl<B: Between> Channel for Polling<B> {
-    type Sender = End<B>;
-    type Receiver = End<B>;
+impl<B: PollPause> Channel for PollingChannel<B> {
+    type Sender = PollingEnd<B>;
+    type Receiver = PollingEnd<B>;
 
-    fn receiver(endpoint: Endpoint) -> io::Result<End<B>> {
-        Ok(End::new(endpoint))
+    fn receiver(endpoint: Endpoint) -> io::Result<PollingEnd<B>> {
+        Ok(PollingEnd::new(endpoint))
     }
 
-    fn sender(endpoint: Endpoint) -> io::Result<End<B>> {
-        Ok(End::new(endpoint))
+    fn sender(endpoint: Endpoint) -> io::Result<PollingEnd<B>> {
+        Ok(PollingEnd::new(endpoint))
     }
 }
 
-impl<B> Notify for End<B> {
+impl<B> Notify for PollingEnd<B> {
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
         self.direction.announced().store(number, Ordering::Release);
@@ -82,7 +82,7 @@ impl<B> Notify for End<B> {
     }
 }
 
-impl<B: Between> Await for End<B> {
+impl<B: PollPause> Await for PollingEnd<B> {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         let announced = self.direction.announced();
@@ -92,7 +92,7 @@ impl<B: Between> Await for End<B> {
                 self.seen = now;
                 return Ok(());
             }
-            B::between();
+            B::pause();
         }
     }
 

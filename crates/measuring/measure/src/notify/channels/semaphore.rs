@@ -8,14 +8,14 @@ use howlate_linux::semaphore;
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
 use crate::notify::shared::Direction;
 
-pub(crate) struct Semaphore;
+pub(crate) struct SemaphoreChannel;
 
-pub(crate) struct End {
+pub(crate) struct SemaphoreEnd {
     direction: Direction,
     semaphore: semaphore::Semaphore,
 }
 
-impl End {
+impl SemaphoreEnd {
     fn new(endpoint: Endpoint) -> Self {
         let semaphore =
             semaphore::Semaphore::attach(endpoint.direction.memory.clone(), endpoint.direction.number);
@@ -23,25 +23,25 @@ impl End {
     }
 }
 
-impl Channel for Semaphore {
-    type Sender = End;
-    type Receiver = End;
+impl Channel for SemaphoreChannel {
+    type Sender = SemaphoreEnd;
+    type Receiver = SemaphoreEnd;
 
     fn make(direction: &Direction) -> io::Result<Endpoints> {
         semaphore::Semaphore::init(&direction.memory, direction.number, direction.crosses_processes())?;
         Ok(Endpoints::default())
     }
 
-    fn receiver(endpoint: Endpoint) -> io::Result<End> {
-        Ok(End::new(endpoint))
+    fn receiver(endpoint: Endpoint) -> io::Result<SemaphoreEnd> {
+        Ok(SemaphoreEnd::new(endpoint))
     }
 
-    fn sender(endpoint: Endpoint) -> io::Result<End> {
-        Ok(End::new(endpoint))
+    fn sender(endpoint: Endpoint) -> io::Result<SemaphoreEnd> {
+        Ok(SemaphoreEnd::new(endpoint))
     }
 }
 
-impl Notify for End {
+impl Notify for SemaphoreEnd {
     #[inline]
     fn prepare(&mut self, number: u64) {
         self.direction.announce(number);
@@ -53,7 +53,7 @@ impl Notify for End {
     }
 }
 
-impl Await for End {
+impl Await for SemaphoreEnd {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         self.semaphore.wait()

@@ -6,46 +6,46 @@ use howlate_linux::sysv::{receive, send};
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
 use crate::notify::shared::Direction;
-use crate::notify::sysv_cleanup::{Janitor, SysvKind};
+use crate::notify::sysv_cleanup::{SysvCleanup, SysvKind};
 
-pub(crate) struct SysvMq;
+pub(crate) struct SysvMqChannel;
 
-pub(crate) struct End {
+pub(crate) struct SysvMqEnd {
     id: i32,
     number: u64,
 }
 
-impl End {
+impl SysvMqEnd {
     fn new(endpoint: &Endpoint) -> io::Result<Self> {
         Ok(Self { id: endpoint.id()?, number: 0 })
     }
 }
 
-impl Channel for SysvMq {
-    type Sender = End;
-    type Receiver = End;
+impl Channel for SysvMqChannel {
+    type Sender = SysvMqEnd;
+    type Receiver = SysvMqEnd;
 
     fn make(_: &Direction) -> io::Result<Endpoints> {
-        Ok(Endpoints { janitor: Some(Janitor::start(SysvKind::Queue)?), ..Endpoints::default() })
+        Ok(Endpoints { sysv_cleanup: Some(SysvCleanup::start(SysvKind::Queue)?), ..Endpoints::default() })
     }
 
-    fn receiver(endpoint: Endpoint) -> io::Result<End> {
-        End::new(&endpoint)
+    fn receiver(endpoint: Endpoint) -> io::Result<SysvMqEnd> {
+        SysvMqEnd::new(&endpoint)
     }
 
-    fn sender(endpoint: Endpoint) -> io::Result<End> {
-        End::new(&endpoint)
+    fn sender(endpoint: Endpoint) -> io::Result<SysvMqEnd> {
+        SysvMqEnd::new(&endpoint)
     }
 }
 
-impl Notify for End {
+impl Notify for SysvMqEnd {
     #[inline]
     fn notify(&mut self, number: u64) -> io::Result<()> {
         send(self.id, number)
     }
 }
 
-impl Await for End {
+impl Await for SysvMqEnd {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         self.number = receive(self.id)?;

@@ -7,39 +7,39 @@ use howlate_linux::sysv::change_semaphore;
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
 use crate::notify::shared::Direction;
-use crate::notify::sysv_cleanup::{Janitor, SysvKind};
+use crate::notify::sysv_cleanup::{SysvCleanup, SysvKind};
 
-pub(crate) struct SysvSem;
+pub(crate) struct SysvSemChannel;
 
-pub(crate) struct End {
+pub(crate) struct SysvSemEnd {
     id: i32,
     direction: Direction,
 }
 
-impl End {
+impl SysvSemEnd {
     fn new(endpoint: Endpoint) -> io::Result<Self> {
         Ok(Self { id: endpoint.id()?, direction: endpoint.direction })
     }
 }
 
-impl Channel for SysvSem {
-    type Sender = End;
-    type Receiver = End;
+impl Channel for SysvSemChannel {
+    type Sender = SysvSemEnd;
+    type Receiver = SysvSemEnd;
 
     fn make(_: &Direction) -> io::Result<Endpoints> {
-        Ok(Endpoints { janitor: Some(Janitor::start(SysvKind::Semaphore)?), ..Endpoints::default() })
+        Ok(Endpoints { sysv_cleanup: Some(SysvCleanup::start(SysvKind::Semaphore)?), ..Endpoints::default() })
     }
 
-    fn receiver(endpoint: Endpoint) -> io::Result<End> {
-        End::new(endpoint)
+    fn receiver(endpoint: Endpoint) -> io::Result<SysvSemEnd> {
+        SysvSemEnd::new(endpoint)
     }
 
-    fn sender(endpoint: Endpoint) -> io::Result<End> {
-        End::new(endpoint)
+    fn sender(endpoint: Endpoint) -> io::Result<SysvSemEnd> {
+        SysvSemEnd::new(endpoint)
     }
 }
 
-impl Notify for End {
+impl Notify for SysvSemEnd {
     #[inline]
     fn prepare(&mut self, number: u64) {
         self.direction.announce(number);
@@ -51,7 +51,7 @@ impl Notify for End {
     }
 }
 
-impl Await for End {
+impl Await for SysvSemEnd {
     #[inline]
     fn wait(&mut self) -> io::Result<()> {
         change_semaphore(self.id, -1)

@@ -36,7 +36,7 @@ impl PrintRun<'_> {
         for index in self.guests.order(1) {
             let booted =
                 self.guests.boot_to_print(index, &mut self.machine, screen.as_mut(), &interrupted)?;
-            let Some(howlate_session::Printed { exit_status, said, printed }) = booted else {
+            let Some(howlate_session::GuestOutput { exit_status, said, printed }) = booted else {
                 status = ExitStatus::NotTrustworthy;
                 break;
             };

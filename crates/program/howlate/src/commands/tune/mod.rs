@@ -5,7 +5,7 @@ mod program;
 use howlate_model::{Span, shell_word};
 use howlate_plan::Plan;
 use howlate_render::{self as render, Detail};
-use howlate_session::{Environment, Request, Resume, Turning};
+use howlate_session::{Environment, Request, Resume, TurnSettings};
 use howlate_tune::{Found, Prepared, Reliance, wakeups_per_turn};
 
 use super::formats::is_json;
@@ -102,7 +102,7 @@ fn print_resume_hint(found: &Found) {
 }
 
 /// The means to change settings of the machine, where any is tried; prints the changes first.
-fn turning(settings: &Prepared, quiet: bool) -> Result<Option<Turning>, Error> {
+fn turning(settings: &Prepared, quiet: bool) -> Result<Option<TurnSettings>, Error> {
     let turning = settings.turning()?;
     let text = render::tune_announcement(&settings.listed(), terminal::width());
     text.filter(|_| !quiet).iter().for_each(|text| terminal::eprint(text));

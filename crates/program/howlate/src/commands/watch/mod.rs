@@ -13,7 +13,7 @@ use howlate_linux::termination::with_immediate_termination;
 use howlate_live::LiveRun;
 use howlate_model::Span;
 use howlate_render::{legible, watched_until};
-use howlate_session::{Environment, Goal, NotUntil, Recorder, Timelines, header};
+use howlate_session::{Environment, Goal, GoalError, Recorder, Timelines, header};
 use howlate_system::for_running;
 use howlate_watch_session::{Attachment, Visibility, WatchDisplay, WatchOutcome, WatchRequest, WatchSession};
 use howlate_watched_program::{WatchError, WatchTarget};
@@ -113,7 +113,7 @@ fn normal_arguments() -> Vec<String> {
     arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
-fn from_not_until(reason: NotUntil) -> Error {
+fn from_not_until(reason: GoalError) -> Error {
     reason.into()
 }
 

@@ -1,9 +1,10 @@
-//! `timerfd_settime(2)` and a blocking `read(2)`. Not subject to timer slack.
+//! Timers: `timerfd_create(2)` with a blocking `read(2)`, and `timer_create(2)` with `sigwaitinfo(2)`.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use howlate_linux::clock::{timespec_at, timespec_for};
+use howlate_linux::posix_timer::PosixTimer;
 use howlate_model::{MonotonicTime, Span, WaitClock};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
@@ -12,7 +13,30 @@ use rustix::time::{
 use super::Waiter;
 use crate::wait_clock::ClockReading;
 
-/// A timer descriptor, armed anew for every wait.
+/// A POSIX timer that signals the measuring thread, armed anew for every wait.
+pub(crate) struct PosixTimerWait(PosixTimer);
+
+impl PosixTimerWait {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(PosixTimer::new(WaitClock::Monotonic)?))
+    }
+}
+
+impl Waiter for PosixTimerWait {
+    #[inline]
+    fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
+        self.0.arm_at(time)?;
+        self.0.wait()
+    }
+
+    #[inline]
+    fn wait_for(&mut self, span: Span) -> io::Result<()> {
+        self.0.arm_after(span)?;
+        self.0.wait()
+    }
+}
+
+/// A timer descriptor, armed anew for every wait. Not subject to timer slack.
 pub(crate) struct Timerfd {
     fd: OwnedFd,
 }
@@ -48,7 +72,7 @@ impl Waiter for Timerfd {
     }
 }
 
-/// The same on another clock.
+/// A timer descriptor on another clock.
 pub(crate) struct TimerfdOnClock {
     timer: Timerfd,
     clock: ClockReading,
@@ -73,7 +97,7 @@ impl Waiter for TimerfdOnClock {
 
     #[inline]
     fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
-        self.timer.wait_until(MonotonicTime::from_nanos(self.clock.shows(time)))
+        self.timer.wait_until(MonotonicTime::from_nanos(self.clock.reading_at(time)))
     }
 
     #[inline]

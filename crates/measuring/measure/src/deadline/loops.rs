@@ -1,4 +1,4 @@
-//! The loop: gives the rest of the runtime back, and reads the clock when it has a CPU again.
+//! The loop: yields the rest of the runtime, and reads the clock when it runs again.
 
 use howlate_linux::clock;
 use howlate_model::{Latency, MonotonicTime, Span, Wakeup};
@@ -7,18 +7,18 @@ use rustix::thread::sched_yield;
 use crate::loops::Stop;
 use crate::ring::RingWriter;
 
-/// The world as the loop sees it.
-pub(super) trait Replenished {
+/// Waits for periods.
+pub(super) trait PeriodWait {
     /// Waits for the next period, and reads the clock.
     fn next_period(&mut self) -> MonotonicTime;
 }
 
-/// `sched_yield(2)`: a deadline thread that calls it runs no more until its next period begins.
+/// `sched_yield(2)`: a deadline thread that calls it does not run until its next period starts.
 ///
 /// Source: <https://docs.kernel.org/scheduler/sched-deadline.html>
-pub(super) struct Yielding;
+pub(super) struct SchedYield;
 
-impl Replenished for Yielding {
+impl PeriodWait for SchedYield {
     #[inline]
     fn next_period(&mut self) -> MonotonicTime {
         sched_yield();
@@ -26,26 +26,26 @@ impl Replenished for Yielding {
     }
 }
 
-/// Stores each time at which a period began and at which the thread ran, until it is stopped; returns what was above the
+/// Stores the start of each period and the time at which the thread ran, until it is stopped; returns the wake-up above the
 /// threshold.
 ///
-/// The kernel does not say when a period begins. They are counted from the first one; whoever runs earlier than that shows that
-/// the first one had begun earlier than it was seen.
+/// The kernel does not report when periods start, so they are counted from the first run. A run before an assumed start shows
+/// that the first one was late, and shifts all later periods.
 #[inline]
-pub(super) fn turn(
+pub(super) fn measure_periods(
     period: Span,
     stop_above: Latency,
-    world: &mut impl Replenished,
+    wait: &mut impl PeriodWait,
     stop: &Stop,
     out: &mut RingWriter,
 ) -> Option<Wakeup> {
-    let mut begins = world.next_period().plus(period);
-    while !stop.is_asked() {
-        let ran = world.next_period();
+    let mut begins = wait.next_period().plus(period);
+    while !stop.is_requested() {
+        let ran = wait.next_period();
         let wakeup = Wakeup { expected: begins.min(ran), ran };
         out.push(wakeup);
         if wakeup.latency() > stop_above {
-            stop.above(wakeup.latency());
+            stop.stop_above(wakeup.latency());
             return Some(wakeup);
         }
         begins = wakeup.expected.plus(period);
@@ -57,19 +57,19 @@ pub(super) fn turn(
 mod tests {
     use super::*;
     use crate::loops::NEVER;
-    use crate::ring::Ring;
+    use crate::ring::WakeupRing;
 
-    /// Runs at these times; asks for the end with the last one.
-    struct Scripted<'a> {
+    /// Runs at these times; requests the stop with the last one.
+    struct ScriptedPeriods<'a> {
         times: std::slice::Iter<'a, i64>,
         stop: &'a Stop,
     }
 
-    impl Replenished for Scripted<'_> {
+    impl PeriodWait for ScriptedPeriods<'_> {
         fn next_period(&mut self) -> MonotonicTime {
             let time = *self.times.next().unwrap();
             if self.times.len() == 0 {
-                self.stop.ask();
+                self.stop.request();
             }
             MonotonicTime::from_nanos(time)
         }
@@ -78,14 +78,14 @@ mod tests {
     /// Latencies with a period of 100.
     #[track_caller]
     fn check(times: &[i64], above: Latency, latencies: &[i64]) -> Option<Wakeup> {
-        let (stop, ring) = (Stop::default(), Ring::new(16));
+        let (stop, ring) = (Stop::default(), WakeupRing::new(16));
         let mut out = RingWriter::new(std::sync::Arc::clone(&ring));
-        let mut world = Scripted { times: times.iter(), stop: &stop };
-        let found = turn(Span::from_nanos(100), above, &mut world, &stop, &mut out);
+        let mut wait = ScriptedPeriods { times: times.iter(), stop: &stop };
+        let above_threshold = measure_periods(Span::from_nanos(100), above, &mut wait, &stop, &mut out);
         let mut got = Vec::new();
-        ring.drain(|arrived| got.extend(arrived.wakeups().map(|one| one.latency().as_nanos())));
+        ring.drain(|pending| got.extend(pending.wakeups().map(|wakeup| wakeup.latency().as_nanos())));
         assert_eq!(got, latencies);
-        found
+        above_threshold
     }
 
     // 7    107   207   307
@@ -100,7 +100,7 @@ mod tests {
     // |----------------|--|---|-----|
     //                   ^ 5 ^ earlier ^ 3
     #[test]
-    fn who_runs_earlier_moves_all_later_periods() {
+    fn an_early_run_shifts_all_later_periods() {
         check(&[50, 155, 240, 343, 441], NEVER, &[5, 0, 3, 1]);
     }
 
