@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use howlate_guest::{
-    Acceleration, Architecture, Event, Guest, GuestCommand, HostSettings, Kernel, Program, Setup, TcgThreads,
-    VirtualMachine,
+    Acceleration, Architecture, Guest, GuestCommand, GuestEvent, GuestKernel, GuestProgram, GuestSetup,
+    HostSettings, TcgThreads, VirtualMachine,
 };
 use howlate_linux::{clock, thread};
 use howlate_model::{Accelerator, Span, Wakeup};
@@ -59,9 +59,9 @@ fn folder() -> PathBuf {
 }
 
 /// This program, built for the guest.
-fn program(architecture: Architecture) -> io::Result<Program> {
+fn program(architecture: Architecture) -> io::Result<GuestProgram> {
     if architecture == Architecture::HERE {
-        return Program::running().map_err(io::Error::other);
+        return GuestProgram::running().map_err(io::Error::other);
     }
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
     let mut cargo = Command::new(env!("CARGO"));
@@ -74,7 +74,8 @@ fn program(architecture: Architecture) -> io::Result<Program> {
         ));
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Program::from_file(&target.join(TRIPLE).join("debug/howlate-lab"), architecture).map_err(io::Error::other)
+    GuestProgram::from_file(&target.join(TRIPLE).join("debug/howlate-lab"), architecture)
+        .map_err(io::Error::other)
 }
 
 /// What this program prints in a guest with that kernel.
@@ -89,13 +90,13 @@ fn in_guest(name: &str, architecture: Architecture) -> io::Result<String> {
         append: String::new(),
     };
     let asked = format!("debian:{name}").parse().map_err(io::Error::other)?;
-    let kernel = Kernel::find(&asked, machine.architecture, &mut |text| eprint!("{text}"))
+    let kernel = GuestKernel::find(&asked, machine.architecture, &mut |text| eprint!("{text}"))
         .map_err(io::Error::other)?;
     let command =
         GuestCommand { arguments: vec!["capture-traces".to_owned()], files: Vec::new(), prints: true };
     let program = program(architecture)?;
     let settings = HostSettings { vcpu_policy: None, emulator_policy: None, vcpu_pin: Vec::new() };
-    let mut guest = Guest::boot(Setup {
+    let mut guest = Guest::boot(GuestSetup {
         machine: &machine,
         kernel: &kernel,
         program: &program,
@@ -107,11 +108,11 @@ fn in_guest(name: &str, architecture: Architecture) -> io::Result<String> {
     .map_err(io::Error::other)?;
     loop {
         match guest.wait().map_err(io::Error::other)? {
-            Event::Over { exit_status: 0, printed, said } => {
-                eprintln!("{said}");
+            GuestEvent::Over { exit_status: 0, printed, stderr } => {
+                eprintln!("{stderr}");
                 return Ok(printed);
             }
-            Event::Over { said, .. } => return Err(io::Error::other(said)),
+            GuestEvent::Over { stderr, .. } => return Err(io::Error::other(stderr)),
             _ => {}
         }
     }

@@ -20,11 +20,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-procfs", &["howlate-model", "howlate-safe-path"]),
     ("howlate-safe-path", &[]),
     ("howlate-testing", &[]),
-    ("howlate-knobs", &["howlate-model", "howlate-procfs"]),
-    // Its remedies are the knobs' own commands.
-    ("howlate-system", &["howlate-model", "howlate-knobs", "howlate-procfs"]),
+    ("howlate-system", &["howlate-model", "howlate-procfs"]),
     ("howlate-plan", &["howlate-model"]),
-    ("howlate-cyclictest", &["howlate-model"]),
     ("howlate-load", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
@@ -32,7 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-fleet", &["howlate-model", "howlate-linux"]),
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     // A recorded command line is read as cyclictest reads it.
-    ("howlate-import", &["howlate-model", "howlate-cyclictest"]),
+    ("howlate-import", &["howlate-model", "howlate-rt-tests"]),
     ("howlate-recording", &["howlate-model", "howlate-safe-path"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-watched-program", &["howlate-model", "howlate-linux", "howlate-procfs"]),
@@ -69,48 +66,35 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-model",
             "howlate-analyse",
             "howlate-guard",
-            "howlate-knobs",
             "howlate-linux",
             "howlate-plan",
             "howlate-procfs",
             "howlate-recording",
             "howlate-render",
             "howlate-session",
+            "howlate-system",
             "howlate-trace",
             "howlate-watched-program",
         ],
     ),
-    // It does what another program does, and measures as a session does.
+    // Another program's command line and output.
+    ("howlate-rt-tests", &["howlate-model"]),
+    // It does what other programs do: measures as a session does, or gaps.
     (
-        "howlate-cyclictest-run",
+        "howlate-rt-tests-run",
         &[
             "howlate-model",
             "howlate-analyse",
-            "howlate-cyclictest",
+            "howlate-gaps",
             "howlate-guard",
             "howlate-linux",
             "howlate-measure",
             "howlate-procfs",
             "howlate-recording",
             "howlate-render",
+            "howlate-rt-tests",
             "howlate-session",
             "howlate-system",
-        ],
-    ),
-    // Another program's words; what files of rt-tests have in common is cyclictest's.
-    ("howlate-rt-tests", &["howlate-model", "howlate-cyclictest"]),
-    (
-        "howlate-rt-tests-run",
-        &[
-            "howlate-model",
-            "howlate-analyse",
-            "howlate-cyclictest-run",
-            "howlate-cyclictest",
-            "howlate-gaps",
-            "howlate-linux",
-            "howlate-measure",
-            "howlate-procfs",
-            "howlate-rt-tests",
         ],
     ),
     // It watches for as long as asked: it records what tracers and marked loops see of somebody's program.
@@ -159,17 +143,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-model",
             "howlate-analyse",
             "howlate-blackbox",
-            "howlate-cyclictest",
             "howlate-fleet",
             "howlate-gaps",
             "howlate-guest",
-            "howlate-knobs",
             "howlate-plan",
             "howlate-render",
             "howlate-report",
+            "howlate-rt-tests",
             "howlate-selfcheck",
             "howlate-serve",
             "howlate-session",
+            "howlate-system",
             "howlate-trace",
             "howlate-tune",
         ],
@@ -437,7 +421,7 @@ fn settings_of_the_machine_are_changed_in_one_place() {
     }
 }
 
-/// Files that are named beside knobs and beside findings, as they tell of the machine and are no setting.
+/// Files that are named beside settings and beside findings, because they describe the machine and are no setting.
 const NO_SETTING: &[&str] = &[
     "/sys/devices/system/cpu",
     "/sys/devices/system/cpu/online",
@@ -445,7 +429,7 @@ const NO_SETTING: &[&str] = &[
     "/sys/kernel/realtime",
 ];
 
-/// Where a setting stands is said beside its knob; whoever says whether that is good asks there.
+/// The file of a setting is named in `settings/` only; findings use it from there.
 #[test]
 fn a_setting_is_described_once() {
     let code = code_but_of(&[]);
@@ -460,11 +444,13 @@ fn a_setting_is_described_once() {
         };
         lines.flat_map(quoted).collect()
     };
-    let (knobs, findings) =
-        (kernels_files("crates/machine/knobs/src/"), kernels_files("crates/machine/system/src/findings/"));
-    assert!(knobs.len() > 20 && findings.len() > 20, "{} and {}", knobs.len(), findings.len());
+    let (settings, findings) = (
+        kernels_files("crates/machine/system/src/settings/"),
+        kernels_files("crates/machine/system/src/findings/"),
+    );
+    assert!(settings.len() > 20 && findings.len() > 20, "{} and {}", settings.len(), findings.len());
     for (place, file) in findings.iter().filter(|(_, file)| !NO_SETTING.contains(&file.as_str())) {
-        let twice = knobs.iter().find(|(_, other)| other == file);
+        let twice = settings.iter().find(|(_, other)| other == file);
         assert!(twice.is_none(), "{place} names {file}, as {} does", twice.map_or("", |twice| &twice.0));
     }
 }

@@ -1,6 +1,7 @@
 //! Command lines of cyclictest.
 
-use howlate_cyclictest::{Compat, CpuMasks, Request, conditions, preamble, read, turn};
+use howlate_rt_tests::Compat;
+use howlate_rt_tests::cyclictest::{CpuMasks, Request, conditions, preamble, read, turn};
 
 use crate::Target;
 

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use howlate_guest::{Architecture, Kernel};
+use howlate_guest::{Architecture, GuestKernel};
 
 use self::types::Types;
 
@@ -27,8 +27,8 @@ pub fn capture(words: &[&str]) -> io::Result<()> {
     };
     for name in kernels {
         let asked = name.parse().map_err(io::Error::other)?;
-        let kernel =
-            Kernel::find(&asked, architecture, &mut |text| eprint!("{text}")).map_err(io::Error::other)?;
+        let kernel = GuestKernel::find(&asked, architecture, &mut |text| eprint!("{text}"))
+            .map_err(io::Error::other)?;
         let folder = root().join("testdata/kernels").join(&kernel.release);
         std::fs::create_dir_all(&folder)?;
         write(kernel.image(), &folder)?;

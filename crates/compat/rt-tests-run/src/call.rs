@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use howlate_cyclictest::Compat;
-use howlate_cyclictest_run::Streams;
+use crate::streams::Streams;
+use howlate_rt_tests::Compat;
 
 use crate::failure::Failure;
 use crate::{cyclicdeadline, hwlatdetect, oslat};
@@ -96,9 +96,9 @@ impl Call {
     /// Does what the program would do.
     pub fn run(&self, streams: Streams) -> ExitCode {
         let status = self.dialect().and_then(|(words, compat)| match self.program {
-            Program::Oslat => oslat::run(&words, compat.into(), streams),
+            Program::Oslat => oslat::run(&words, compat, streams),
             Program::Hwlatdetect => hwlatdetect::run(&words, streams),
-            Program::Cyclicdeadline => cyclicdeadline::run(&words, compat.into(), streams),
+            Program::Cyclicdeadline => cyclicdeadline::run(&words, compat, streams),
         });
         let said = |failure: Failure| {
             streams.say(&failure.text(self.program.name()));

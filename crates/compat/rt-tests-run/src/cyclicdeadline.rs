@@ -4,11 +4,10 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_cyclictest_run::{Streams, now, run_facts, stop_trace};
 use howlate_linux::{clock, memory, sched};
 use howlate_measure::{DeadlineEnd, DeadlinePlan, DeadlineThread, DeadlineThreads};
 use howlate_model::{Latency, MonotonicTime, Span, ThresholdAction};
-use howlate_rt_tests::Dialect;
+use howlate_rt_tests::Compat;
 use howlate_rt_tests::cyclicdeadline::{
     Options, Refusal, Tally, broken, intervals, json, main_thread, missed, read, table, thread_ids,
     thread_settings, trace_mark, usage,
@@ -17,6 +16,9 @@ use howlate_rt_tests::cyclicdeadline::{
 use crate::deadline_refusal::DeadlineRefusal;
 use crate::failure::Failure;
 use crate::interruption::on_signals;
+use crate::kernel_trace::stop_trace;
+use crate::run_facts::{now, run_facts};
+use crate::streams::Streams;
 
 /// How often the table is drawn, as in the original.
 const DRAWN: Span = Span::from_millis(10);
@@ -24,7 +26,7 @@ const DRAWN: Span = Span::from_millis(10);
 const COLLECTED: Span = Span::from_millis(100);
 
 /// Does what cyclicdeadline would do; returns the exit status.
-pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Result<u8, Failure> {
+pub(crate) fn run(words: &[String], dialect: Compat, streams: Streams) -> Result<u8, Failure> {
     let started = now();
     let interrupted = on_signals()?;
     let bindable = sched::bindable_cpus().unwrap_or_default();

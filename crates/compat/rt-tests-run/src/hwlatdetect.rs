@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::streams::Streams;
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapPart, GapRun};
-use howlate_cyclictest_run::Streams;
 use howlate_gaps::{GapError, GapProgress, GapRequest, GapWatcher, measure};
 use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{clock, sched};

@@ -1,16 +1,20 @@
-//! What oslat, hwlatdetect and cyclicdeadline do, done by howlate: `howlate oslat`, `howlate hwlatdetect`,
-//! `howlate cyclicdeadline`, and howlate under these names.
+//! `howlate cyclictest`, `howlate oslat`, `howlate hwlatdetect` and `howlate cyclicdeadline`, and howlate under these names.
 //!
-//! The options and the texts are in `howlate-rt-tests`, the spinning threads in `howlate-gaps`, those with deadlines in
-//! `howlate-measure`. Nothing is printed here: who calls hands in its streams.
+//! Options and texts are in `howlate-rt-tests`, the spinning threads in `howlate-gaps`, periodic threads in
+//! `howlate-measure`. Nothing is printed here: the caller passes its [`Streams`].
 
 mod call;
 mod cyclicdeadline;
+pub mod cyclictest;
 mod deadline_refusal;
 mod failure;
 mod hwlatdetect;
 mod interruption;
+mod kernel_trace;
 mod moved;
 mod oslat;
+mod run_facts;
+mod streams;
 
 pub use call::Call;
+pub use streams::Streams;

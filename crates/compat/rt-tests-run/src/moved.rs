@@ -1,7 +1,7 @@
 //! Threads that did not stay on the CPU that they were to measure.
 
+use crate::streams::Streams;
 use howlate_analyse::gaps::GapRun;
-use howlate_cyclictest_run::Streams;
 
 /// Says which, if there are any: the originals do not look.
 pub(crate) fn moved(program: &str, run: &GapRun, streams: Streams) {

@@ -5,11 +5,10 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use howlate_analyse::gaps::{CpuGaps, GapRun};
-use howlate_cyclictest_run::{Streams, now, run_facts};
 use howlate_gaps::{GapProgress, GapRequest, GapWatcher, measure};
 use howlate_linux::sched;
 use howlate_model::{Caveat, CpuGap, CpuSet, Span};
-use howlate_rt_tests::Dialect;
+use howlate_rt_tests::Compat;
 use howlate_rt_tests::oslat::{
     Counts, CpuResult, Options, Refusal, Results, json, preamble, read, summary, usage,
 };
@@ -17,14 +16,16 @@ use howlate_rt_tests::oslat::{
 use crate::failure::Failure;
 use crate::interruption::on_signals;
 use crate::moved::moved;
+use crate::run_facts::{now, run_facts};
+use crate::streams::Streams;
 
 /// How long CPUs are warmed up, as in the original.
 const WARM_UP: Span = Span::from_secs(1);
 
 /// Does what oslat would do; returns the exit status.
-pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Result<u8, Failure> {
+pub(crate) fn run(words: &[String], dialect: Compat, streams: Streams) -> Result<u8, Failure> {
     let started = now();
-    streams.print(&format!("oslat V {}\n", dialect.version()))?;
+    streams.print(&format!("oslat V {}\n", dialect.version_without_cyclictest()))?;
     let interrupted = on_signals()?;
     let bindable = sched::bindable_cpus().unwrap_or_default();
     let options = match read(words, &bindable, dialect) {

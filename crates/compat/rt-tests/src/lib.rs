@@ -1,11 +1,16 @@
-//! What users of oslat, hwlatdetect and cyclicdeadline type, and what their readers parse. Pure.
+//! Command lines and output of the rt-tests programs cyclictest, oslat, hwlatdetect and cyclicdeadline. Pure.
 //!
-//! Dialects are spoken, see [`Dialect`]. `docs/gaps.md` and `docs/cyclicdeadline.md` list where this differs from the originals on
-//! purpose.
+//! The output differs between the versions of rt-tests, see [`Compat`]. `docs/cyclictest.md`, `docs/gaps.md` and
+//! `docs/cyclicdeadline.md` list the intended differences from the originals.
 
+mod compat;
 pub mod cyclicdeadline;
-mod dialect;
+pub mod cyclictest;
+mod getopt;
 pub mod hwlatdetect;
+mod number;
 pub mod oslat;
+mod run_facts;
 
-pub use dialect::Dialect;
+pub use compat::{Compat, UnknownCompat};
+pub use run_facts::RunFacts;

@@ -7,6 +7,7 @@
 //! - [`describe`] returns the machine as a recording keeps it.
 //! - [`node`] tells which machine it is.
 //! - [`examine`] returns one finding for each property that bears on punctuality.
+//! - [`settings`] lists the settings that may make wake-ups more punctual.
 
 mod debugfs;
 mod describe;
@@ -18,6 +19,7 @@ mod kernel;
 mod kernel_config;
 mod node;
 mod process;
+pub mod settings;
 
 pub use describe::describe;
 pub use disturbance::Disturbance;

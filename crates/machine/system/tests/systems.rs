@@ -116,7 +116,7 @@ fn what_costs_can_be_mended_and_what_is_mended_can_be_undone() {
 
 #[test]
 fn every_finding_is_documented() {
-    let page = fs::read_to_string(directory("../../../docs/doctor.md")).unwrap();
+    let page = fs::read_to_string(directory("../../docs/doctor.md")).unwrap();
     for system in SYSTEMS {
         for finding in findings(system) {
             assert!(page.contains(&format!("| `{}` |", finding.id)), "docs/doctor.md lacks {}", finding.id);

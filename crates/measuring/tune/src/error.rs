@@ -7,50 +7,40 @@ use howlate_session::SessionError;
 /// Why no setting could be tried.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
-    /// The plan is of several conditions.
+    /// The plan has several conditions.
     #[error(transparent)]
     NotOne(#[from] SeveralConditions),
-    /// These programs change settings of the machine while they run.
+    /// Running daemons that change settings of the machine.
     #[error("running here: {}; settings of the machine would change while they are tried", .0.join(" and "))]
     Tuners(Vec<&'static str>),
-    /// Settings cannot be changed, as they could not be put back for certain.
+    /// Settings could not be restored reliably, so they are not changed.
     #[error(transparent)]
     Locked(#[from] LockError),
-    /// No turn can be taken of a program.
     #[error("no setting can be tried on `{program}`: {why}")]
-    NothingToCompare {
-        /// What it is called.
-        program: String,
-        /// What the program lacks.
-        why: NothingToCompare,
-    },
-    /// The turns could not be measured.
+    NothingToCompare { program: String, why: NothingToCompare },
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-/// Why there is nothing of a program to compare.
+/// Why nothing of a program can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NothingToCompare {
-    /// Ctrl-C came first.
     #[error("it was interrupted before any setting could be tried")]
     Interrupted,
-    /// It has ended by itself.
     #[error("it ended before any setting could be tried")]
     Ended,
-    /// There is no tracer, and no loop is marked.
+    /// No tracer, and no marked loop.
     #[error("nobody sees here what wakes its threads, and it has marked no loop")]
     Unseen,
-    /// All threads slept.
     #[error("none of its threads woke in the first seconds")]
     NoneWoke,
-    /// Those slept that were asked for, or there are none.
+    /// None of the chosen threads woke, or none exists.
     #[error("no thread of that name woke in the first seconds")]
     NoneOfThatNameWoke,
 }
 
 impl TuneError {
-    /// What to do, where that is said here.
+    /// What the user can do.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotOne(_) => {
@@ -69,7 +59,7 @@ impl TuneError {
                  only howlate's own threads"
                     .into(),
             ),
-            // What to do stands in what it says.
+            // Its message says what to do.
             Self::Locked(LockError::TooLong { .. }) => None,
             Self::NothingToCompare { why: NothingToCompare::Ended, .. } => Some(
                 "give it a program that runs as long as `--budget` says (10 min if left out), or one that runs already: `howlate \

@@ -1,70 +1,78 @@
-//! What trying came to, as a report.
+//! The report of a search.
 
 use howlate_analyse::compare::{Statistic, StatisticLevel, Track, Trial, Verdict};
 use howlate_guard::changed_value;
 use howlate_model::{SettingWrite, SettingWriteKind};
 use howlate_render::{Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, Unrestored};
 
-use crate::candidates::{Candidate, Candidates};
-use crate::search::{BASELINE, CONFIDENCE, Confirming, Trying};
+use crate::candidates::{TuneCandidate, TuneCandidates};
+use crate::search::{BASELINE, CONFIDENCE, Confirmation, Search};
 
-/// Everything that is known now, but for the program that it is known of, and what was left changed.
-pub(crate) fn build<'a>(candidates: &Candidates, trying: &'a Trying, track: &'a Track) -> TuneReport<'a> {
-    let confirmed = trying.confirming.as_ref().filter(|_| trying.is_done);
-    let confirmed = confirmed.map(|one| (one, confirmed_set(one, trying, track)));
+/// The report so far, without the program and the files that were not restored.
+pub(crate) fn build<'a>(candidates: &TuneCandidates, search: &'a Search, track: &'a Track) -> TuneReport<'a> {
+    let confirmed = search.confirmation.as_ref().filter(|_| search.is_done);
+    let confirmed = confirmed.map(|set| (set, confirmed_set(set, search, track)));
     let is_recommended = |place: usize| {
         confirmed
             .as_ref()
-            .is_some_and(|(set, found)| set.candidates.contains(&place) && is_better(found, trying.goal()))
+            .is_some_and(|(set, result)| set.candidates.contains(&place) && is_better(result, search.goal()))
     };
-    let row = |(place, one): (usize, &Candidate)| row(one, is_recommended(place), trying, track, place);
+    let row = |(place, candidate): (usize, &TuneCandidate)| {
+        row(candidate, is_recommended(place), search, track, place)
+    };
     TuneReport {
         baseline: &track.analysis.header.conditions[BASELINE],
         analysis: &track.analysis,
-        goal: trying.goal(),
+        goal: search.goal(),
         confidence: CONFIDENCE,
-        self_test: trying.self_test.as_ref().map(|trial| &trial.arms[0]),
+        self_test: search.self_test.as_ref().map(|trial| &trial.arms[0]),
         rows: candidates.all.iter().enumerate().map(row).collect(),
-        confirmed: confirmed.map(|(_, found)| found),
-        needs: trying.needs,
+        confirmed: confirmed.map(|(_, result)| result),
+        needs: search.needs,
         left: None,
         program: None,
     }
 }
 
-fn row(one: &Candidate, recommended: bool, trying: &Trying, track: &Track, place: usize) -> TuneRow {
-    let (fate, tested) = match (&one.fate, trying.found(place, track)) {
+fn row(
+    candidate: &TuneCandidate,
+    recommended: bool,
+    search: &Search,
+    track: &Track,
+    place: usize,
+) -> TuneRow {
+    let (fate, tested) = match (&candidate.fate, search.result_of(place, track)) {
         (Fate::Tried, Some((_, Some(refusal)))) => (Fate::Failed(refusal), Vec::new()),
         (Fate::Tried, Some((arm, None))) if !arm.tested.is_empty() => (Fate::Tried, arm.tested.clone()),
         (Fate::Tried, _) => {
-            let reason = if trying.is_done { "there was no time for it" } else { "it ended before that" };
+            let reason = if search.is_done { "there was no time for it" } else { "it ended before that" };
             (Fate::Failed(reason.to_owned()), Vec::new())
         }
         (fate, _) => (fate.clone(), Vec::new()),
     };
-    let without = if fate == Fate::Tried { trying.without(place, track) } else { Vec::new() };
-    TuneRow { setting: Listed { fate, ..one.listed() }, tested, recommended, without }
+    let without = if fate == Fate::Tried { search.failures(place, track) } else { Vec::new() };
+    TuneRow { setting: Listed { fate, ..candidate.listed() }, tested, recommended, without }
 }
 
-/// Files that were written for settings and hold something else than before; `None` where none was to be written.
-pub(crate) fn left_out(candidates: &Candidates) -> Option<Vec<Unrestored>> {
+/// Files that do not have their old value again; `None` if no file was to be written.
+pub(crate) fn unrestored(candidates: &TuneCandidates) -> Option<Vec<Unrestored>> {
     let mut writes = candidates.writes();
-    // What is only held open is gone with the file.
+    // A request ends when its file is closed.
     writes.retain(|write| write.kind() == SettingWriteKind::Setting);
-    let found = |write: SettingWrite| {
+    let difference = |write: SettingWrite| {
         let now = changed_value(&write)?;
         Some(Unrestored { path: write.path, before: write.now, now })
     };
-    (!writes.is_empty()).then(|| writes.into_iter().filter_map(found).collect())
+    (!writes.is_empty()).then(|| writes.into_iter().filter_map(difference).collect())
 }
 
-/// The set against the baseline on turns that had no part in choosing it, all numbers considered together.
-fn confirmed_set(set: &Confirming, trying: &Trying, track: &Track) -> Confirmed {
-    let (base, new) = (trying.indices(BASELINE), trying.indices(set.variant));
-    let mut trial = Trial::new(1, trying.goal(), 1, CONFIDENCE);
-    trial.look(track, &base, set.from, |_| new.clone());
+/// The set against the baseline on turns that were not used to choose it, corrected for the number of statistics.
+fn confirmed_set(set: &Confirmation, search: &Search, track: &Track) -> Confirmed {
+    let (base, new) = (search.indices(BASELINE), search.indices(set.variant));
+    let mut trial = Trial::new(1, search.goal(), 1, CONFIDENCE);
+    trial.look(track, &base, set.first_round, |_| new.clone());
     let level = |conditions: &[usize], statistic| {
-        StatisticLevel::from_turns(track, conditions, set.from, statistic, CONFIDENCE)
+        StatisticLevel::from_turns(track, conditions, set.first_round, statistic, CONFIDENCE)
     };
     let number = |tested: &howlate_analyse::compare::Tested| {
         let statistic = tested.statistic;
@@ -74,10 +82,10 @@ fn confirmed_set(set: &Confirming, trying: &Trying, track: &Track) -> Confirmed 
     Confirmed { knobs: set.names.clone(), numbers: trial.arms[0].tested.iter().filter_map(number).collect() }
 }
 
-/// Whether the set is better by the number that matters, or by another while that one is not worse.
+/// Whether the set improves the goal, or another statistic without worsening the goal.
 fn is_better(confirmed: &Confirmed, goal: Statistic) -> bool {
-    let verdict = |one: &ConfirmedNumber| one.tested.verdict;
-    let of_goal = confirmed.numbers.iter().find(|one| one.statistic == goal).map(verdict);
-    let any = confirmed.numbers.iter().any(|one| verdict(one) == Verdict::Better);
+    let verdict = |number: &ConfirmedNumber| number.tested.verdict;
+    let of_goal = confirmed.numbers.iter().find(|number| number.statistic == goal).map(verdict);
+    let any = confirmed.numbers.iter().any(|number| verdict(number) == Verdict::Better);
     of_goal == Some(Verdict::Better) || (any && of_goal != Some(Verdict::Worse))
 }

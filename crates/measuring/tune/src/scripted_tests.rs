@@ -1,9 +1,8 @@
-//! Trying settings on a scripted machine: every look and every step, with the same numbers each time.
+//! Search settings on a scripted machine: every look and every step, with the same numbers each time.
 
 use std::path::Path;
 
 use howlate_analyse::compare::{Statistic, Track};
-use howlate_knobs::{Change, State, Status, Writes, named};
 use howlate_model::{
     Block, Caveat, Condition, Line, MonotonicTime, OsError, Policy, SettingRefusal, Span, Task, Turn,
     TurnFinished, Wait, Wakeup, Work,
@@ -13,12 +12,13 @@ use howlate_procfs::Root;
 use howlate_recording::Reader;
 use howlate_render::{self as render, Fate, TunedProgram};
 use howlate_session::{AdaptivePlan, AdaptiveStep, replay};
+use howlate_system::settings::{Change, TunableState, TunableStatus, Writes, find};
 
-use crate::candidates::{Candidate, Candidates};
-use crate::facts::Facts;
-use crate::options::Options;
+use crate::candidates::{TuneCandidate, TuneCandidates};
+use crate::options::TuneOptions;
 use crate::report;
-use crate::search::Trying;
+use crate::search::Search;
+use crate::thread_facts::ThreadFacts;
 
 fn testdata(path: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata").join(path)
@@ -44,26 +44,26 @@ fn trials() -> Trials {
     Trials::from_plan(plan, 3).unwrap()
 }
 
-/// A machine on which timers are put together, and what computes is left alone for a while.
-struct Machine {
+/// A machine with timer slack, and with busy threads that delay ordinary threads.
+struct ScriptedMachine {
     random: fastrand::Rng,
     now: MonotonicTime,
-    /// A file that it does not take where more than one setting is to be in force.
-    refused_beside_others: Option<&'static str>,
-    /// A file by which wake-ups become later.
+    /// A file that cannot be written while another setting is in force.
+    refused_in_combination: Option<&'static str>,
+    /// A file whose new value delays wake-ups.
     hurts: Option<&'static str>,
-    /// Settings of the machine that make wake-ups later while they are not in force.
+    /// Number of machine settings that delay wake-ups while not in force.
     settings: u64,
 }
 
-impl Machine {
-    fn new(settings: u64, refused_beside_others: Option<&'static str>) -> Self {
+impl ScriptedMachine {
+    fn new(settings: u64, refused_in_combination: Option<&'static str>) -> Self {
         let (random, now) = (fastrand::Rng::with_seed(1), MonotonicTime::from_nanos(0));
-        Self { random, now, refused_beside_others, hurts: None, settings }
+        Self { random, now, refused_in_combination, hurts: None, settings }
     }
 }
 
-impl Machine {
+impl ScriptedMachine {
     fn take(&mut self, turn: &Turn, conditions: &[Condition]) -> Vec<Line> {
         let task = &turn.tasks[0];
         let mut lines: Vec<Line> = self.refuse(&conditions[task.condition as usize]).into_iter().collect();
@@ -90,10 +90,9 @@ impl Machine {
         lines
     }
 
-    /// What the kernel does not take beside others.
     fn refuse(&self, condition: &Condition) -> Option<Line> {
-        let asked = condition.tuned.as_ref().map_or(0, |one| one.knobs.len());
-        let path = self.refused_beside_others.filter(|_| asked > 1)?;
+        let settings = condition.tuned.as_ref().map_or(0, |tuned| tuned.knobs.len());
+        let path = self.refused_in_combination.filter(|_| settings > 1)?;
         let (setting, asked) = (path.to_owned(), "0".to_owned());
         let reason = SettingRefusal::Kernel(OsError(16)).into();
         Some(Line::Caveat(Caveat::SettingLeftOut { setting, asked, reason }))
@@ -105,57 +104,61 @@ impl Machine {
         let has_slack = !is_real_time
             && condition.slack_ns.is_none()
             && condition.work.wait().is_some_and(Wait::has_slack);
-        let goes_first = condition.policy != Policy::OTHER
-            || condition.tuned.as_ref().is_some_and(|one| one.slice.is_some());
+        let has_priority = condition.policy != Policy::OTHER
+            || condition.tuned.as_ref().is_some_and(|tuned| tuned.slice.is_some());
         let slack = if has_slack { 50_000 } else { 0 };
-        let wait =
-            if !goes_first && self.random.u8(..20) == 0 { self.random.u64(2_000_000..2_100_000) } else { 0 };
-        let writes = || condition.tuned.iter().flat_map(|one| &one.writes);
-        let hurting = writes().filter(|one| self.hurts.is_some_and(|path| one.path == path)).count() as u64;
+        let wait = if !has_priority && self.random.u8(..20) == 0 {
+            self.random.u64(2_000_000..2_100_000)
+        } else {
+            0
+        };
+        let writes = || condition.tuned.iter().flat_map(|tuned| &tuned.writes);
+        let hurting =
+            writes().filter(|write| self.hurts.is_some_and(|path| write.path == path)).count() as u64;
         let missing = self.settings + 2 * hurting - writes().count() as u64;
         Span::from_nanos(10_000 + 40_000 * missing + slack + wait + self.random.u64(..6_000))
     }
 }
 
-/// How settings of a thread are tried, with so much time that it never decides anything.
-fn options() -> Options {
+/// Options for thread settings, with more time than any decision needs.
+fn options() -> TuneOptions {
     let (goal, budget) = (Statistic::P99, Span::from_secs(3_600));
-    Options { knobs: vec!["thread".parse().unwrap()], goal, budget, beside_tuners: false }
+    TuneOptions { knobs: vec!["thread".parse().unwrap()], goal, budget, beside_tuners: false }
 }
 
 /// Everything that is found of settings of a thread, on the machine that a captured tree shows.
-fn tried(machine: &mut Machine) -> (String, String) {
+fn search_thread_settings(machine: &mut ScriptedMachine) -> (String, String) {
     let (trials, options) = (trials(), options());
     let candidates =
-        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials.base(), None);
-    found(machine, trials, &candidates, &options)
+        TuneCandidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials.base(), None);
+    search_result(machine, trials, &candidates, &options)
 }
 
-/// The same of these settings.
-fn found(
-    machine: &mut Machine,
+/// Text and JSON of a search over these settings.
+fn search_result(
+    machine: &mut ScriptedMachine,
     trials: Trials,
-    candidates: &Candidates,
-    options: &Options,
+    candidates: &TuneCandidates,
+    options: &TuneOptions,
 ) -> (String, String) {
-    let mut trying = Trying::new(trials, candidates, options);
-    let mut track = track_of(&trying);
-    let first = trying.next(&track);
-    go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
-    rendered(candidates, &trying, &track)
+    let mut search = Search::new(trials, candidates, options);
+    let mut track = track_of(&search);
+    let first = search.next(&track);
+    run_steps(first, &mut search, &mut track, |turn, conditions| machine.take(turn, conditions));
+    rendered(candidates, &search, &track)
 }
 
 /// A recording without turns.
-fn track_of(trying: &Trying) -> Track {
+fn track_of(search: &Search) -> Track {
     let mut header = Reader::open(&testdata("recordings/v1/cyclic.jsonl")).unwrap().header().clone();
-    header.conditions = trying.conditions().to_vec();
+    header.conditions = search.conditions().to_vec();
     Track::new(header)
 }
 
 /// Takes all steps from `step` on; returns what is recorded.
-fn go_on(
+fn run_steps(
     mut step: Option<AdaptiveStep>,
-    trying: &mut Trying,
+    search: &mut Search,
     track: &mut Track,
     mut take: impl FnMut(&Turn, &[Condition]) -> Vec<Line>,
 ) -> Vec<Line> {
@@ -165,16 +168,16 @@ fn go_on(
             track.add(&line);
             recorded.push(line);
         };
-        conditions.into_iter().for_each(|one| keep(track, Line::Condition(Box::new(one))));
-        let all = track.analysis.header.conditions.clone();
-        turns.iter().flat_map(|turn| take(turn, &all)).for_each(|line| keep(track, line));
-        step = trying.next(track);
+        conditions.into_iter().for_each(|condition| keep(track, Line::Condition(Box::new(condition))));
+        let conditions = track.analysis.header.conditions.clone();
+        turns.iter().flat_map(|turn| take(turn, &conditions)).for_each(|line| keep(track, line));
+        step = search.next(track);
     }
     recorded
 }
 
-fn rendered(candidates: &Candidates, trying: &Trying, track: &Track) -> (String, String) {
-    let report = report::build(candidates, trying, track);
+fn rendered(candidates: &TuneCandidates, search: &Search, track: &Track) -> (String, String) {
+    let report = report::build(candidates, search, track);
     let text = render::tune_text(&report, render::Detail::Full, 100);
     (anstream::adapter::strip_str(&text).to_string(), render::tune_json(&report).unwrap())
 }
@@ -182,28 +185,28 @@ fn rendered(candidates: &Candidates, trying: &Trying, track: &Track) -> (String,
 #[test]
 fn each_step_says_its_stage_and_the_time_that_is_left_for_all() {
     use howlate_render::TuneStage::{Confirming, Joining, Screening, SelfTest};
-    let (mut machine, options) = (Machine::new(0, None), options());
+    let (mut machine, options) = (ScriptedMachine::new(0, None), options());
     let candidates =
-        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
-    let mut trying = Trying::new(trials(), &candidates, &options);
-    let mut track = track_of(&trying);
-    let mut seen: Vec<render::Stage> = Vec::new();
-    while let Some(AdaptiveStep { conditions, turns }) = trying.next(&track) {
-        seen.push(trying.stage());
-        conditions.into_iter().for_each(|one| track.add(&Line::Condition(Box::new(one))));
-        let all = track.analysis.header.conditions.clone();
-        turns.iter().flat_map(|turn| machine.take(turn, &all)).for_each(|line| track.add(&line));
+        TuneCandidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
+    let mut search = Search::new(trials(), &candidates, &options);
+    let mut track = track_of(&search);
+    let mut stages_seen: Vec<render::Stage> = Vec::new();
+    while let Some(AdaptiveStep { conditions, turns }) = search.next(&track) {
+        stages_seen.push(search.stage());
+        conditions.into_iter().for_each(|condition| track.add(&Line::Condition(Box::new(condition))));
+        let conditions = track.analysis.header.conditions.clone();
+        turns.iter().flat_map(|turn| machine.take(turn, &conditions)).for_each(|line| track.add(&line));
     }
-    let mut stages: Vec<render::TuneStage> = seen.iter().map(|one| one.which).collect();
+    let mut stages: Vec<render::TuneStage> = stages_seen.iter().map(|stage| stage.which).collect();
     stages.dedup();
     assert_eq!(stages, [SelfTest, Screening, Joining, Confirming]);
-    assert_eq!(seen[0].left, options.budget);
-    assert!(seen.windows(2).all(|two| two[1].left < two[0].left && two[1].whole == options.budget));
+    assert_eq!(stages_seen[0].left, options.budget);
+    assert!(stages_seen.windows(2).all(|two| two[1].left < two[0].left && two[1].whole == options.budget));
 }
 
 #[test]
 fn what_is_found_reads_like_this() {
-    let (text, json) = tried(&mut Machine::new(0, None));
+    let (text, json) = search_thread_settings(&mut ScriptedMachine::new(0, None));
     insta::assert_snapshot!("tune-text", text);
     insta::assert_snapshot!("tune-json", json);
 }
@@ -213,12 +216,13 @@ fn what_is_found_reads_like_this() {
 fn the_answer_is_on_the_last_screen() {
     let options = options();
     let candidates =
-        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
-    let (mut machine, mut trying) = (Machine::new(0, None), Trying::new(trials(), &candidates, &options));
-    let mut track = track_of(&trying);
-    let first = trying.next(&track);
-    go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
-    let report = report::build(&candidates, &trying, &track);
+        TuneCandidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
+    let (mut machine, mut search) =
+        (ScriptedMachine::new(0, None), Search::new(trials(), &candidates, &options));
+    let mut track = track_of(&search);
+    let first = search.next(&track);
+    run_steps(first, &mut search, &mut track, |turn, conditions| machine.take(turn, conditions));
+    let report = report::build(&candidates, &search, &track);
     let text = render::tune_text(&report, render::Detail::Brief, 80);
     let text = anstream::adapter::strip_str(&text).to_string();
     insta::assert_snapshot!("tune-brief", text);
@@ -230,18 +234,18 @@ fn the_answer_is_on_the_last_screen() {
 /// What helped one thread, set for all threads of its program, was seen to help nobody, or to harm.
 #[test]
 fn what_helped_a_thread_is_for_that_thread() {
-    let (options, mut machine) = (options(), Machine::new(0, None));
-    let facts = Facts::of_thread(std::process::id(), 1).of_chosen(vec![4711]);
-    let candidates = Candidates::list(
+    let (options, mut machine) = (options(), ScriptedMachine::new(0, None));
+    let facts = ThreadFacts::of_thread(std::process::id(), 1).for_chosen_threads(vec![4711]);
+    let candidates = TuneCandidates::list(
         &Root::at(testdata("systems/rt-kernel")),
         &options.knobs,
         trials().base(),
         Some(&facts),
     );
-    let mut trying = Trying::new(trials(), &candidates, &options);
-    let mut track = track_of(&trying);
-    let first = trying.next(&track);
-    go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
+    let mut search = Search::new(trials(), &candidates, &options);
+    let mut track = track_of(&search);
+    let first = search.next(&track);
+    run_steps(first, &mut search, &mut track, |turn, conditions| machine.take(turn, conditions));
     let program = TunedProgram {
         name: "svc".into(),
         pid: 4_700,
@@ -251,7 +255,7 @@ fn what_helped_a_thread_is_for_that_thread() {
         turn_ns: Span::from_millis(150),
         wakeups_per_turn: 150,
     };
-    let report = render::TuneReport { program: Some(program), ..report::build(&candidates, &trying, &track) };
+    let report = render::TuneReport { program: Some(program), ..report::build(&candidates, &search, &track) };
     let text = render::tune_text(&report, render::Detail::Brief, 80);
     let text = anstream::adapter::strip_str(&text).to_string();
     assert!(text.contains("To set fifo for thread worker alone"), "{text}");
@@ -262,20 +266,22 @@ fn what_helped_a_thread_is_for_that_thread() {
 }
 
 /// A file of the machine that holds 1 and is to hold 0.
-fn of_machine(name: &str, path: &str) -> Candidate {
+fn machine_candidate(name: &str, path: &str) -> TuneCandidate {
     let (from, to) = ("1".to_owned(), "0".to_owned());
     let change = Some(Change::Files(Writes::to_known_file(path, "1", "0")));
-    let state = State { status: Status::Ready, from, to, change };
-    Candidate { knob: named(name).unwrap(), state, fate: Fate::Tried, permanent: Vec::new() }
+    let state = TunableState { status: TunableStatus::Ready, from, to, change };
+    TuneCandidate { tunable: find(name).unwrap(), state, fate: Fate::Tried, permanent: Vec::new() }
 }
 
 /// Each helps, and both together more: but one of them is refused beside the other, so that nobody knows what helped more.
 #[test]
 fn a_set_of_which_one_setting_was_not_in_force_is_not_recommended() {
     let recommended = |refused| {
-        let all = [("timer_migration", "/proc/sys/a"), ("numa_balancing", "/proc/sys/b")];
-        let candidates = Candidates { all: all.map(|(name, path)| of_machine(name, path)).into() };
-        let (_, json) = found(&mut Machine::new(2, refused), trials(), &candidates, &options());
+        let files = [("timer_migration", "/proc/sys/a"), ("numa_balancing", "/proc/sys/b")];
+        let candidates =
+            TuneCandidates { all: files.map(|(name, path)| machine_candidate(name, path)).into() };
+        let (_, json) =
+            search_result(&mut ScriptedMachine::new(2, refused), trials(), &candidates, &options());
         let result: serde_json::Value = serde_json::from_str(&json).unwrap();
         result["recommended"].as_array().unwrap().len()
     };
@@ -287,14 +293,14 @@ fn a_set_of_which_one_setting_was_not_in_force_is_not_recommended() {
 /// One setting helps by as much as the other hurts: the latter is found to hurt, and is in nothing that is advised.
 #[test]
 fn a_setting_that_hurts_is_found_to_and_never_advised() {
-    let all = [("timer_migration", "/proc/sys/a"), ("numa_balancing", "/proc/sys/b")];
-    let candidates = Candidates { all: all.map(|(name, path)| of_machine(name, path)).into() };
-    let mut machine = Machine { hurts: Some("/proc/sys/b"), ..Machine::new(1, None) };
-    let (text, json) = found(&mut machine, trials(), &candidates, &options());
+    let files = [("timer_migration", "/proc/sys/a"), ("numa_balancing", "/proc/sys/b")];
+    let candidates = TuneCandidates { all: files.map(|(name, path)| machine_candidate(name, path)).into() };
+    let mut machine = ScriptedMachine { hurts: Some("/proc/sys/b"), ..ScriptedMachine::new(1, None) };
+    let (text, json) = search_result(&mut machine, trials(), &candidates, &options());
     let result: serde_json::Value = serde_json::from_str(&json).unwrap();
     let verdict = |name: &str| {
         let knobs = result["knobs"].as_array().unwrap();
-        let knob = knobs.iter().find(|one| one["knob"] == name).unwrap();
+        let knob = knobs.iter().find(|knob| knob["knob"] == name).unwrap();
         knob["differences"]["p99"]["verdict"].clone()
     };
     assert_eq!([verdict("timer_migration"), verdict("numa_balancing")], ["better", "worse"], "{json}");
@@ -307,36 +313,37 @@ fn a_setting_that_hurts_is_found_to_and_never_advised() {
 #[test]
 fn an_interrupted_run_decides_as_an_unbroken_one() {
     // So little that the time decides how often is looked, and for how long is confirmed.
-    let options = Options { budget: Span::from_secs(150), ..options() };
+    let options = TuneOptions { budget: Span::from_secs(150), ..options() };
     let candidates =
-        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
-    let anew = || Trying::new(trials(), &candidates, &options);
-    let (mut machine, mut trying) = (Machine::new(0, None), anew());
-    let mut track = track_of(&trying);
-    let first = trying.next(&track);
-    let recorded = go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
-    let whole = rendered(&candidates, &trying, &track);
+        TuneCandidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
+    let new_search = || Search::new(trials(), &candidates, &options);
+    let (mut machine, mut search) = (ScriptedMachine::new(0, None), new_search());
+    let mut track = track_of(&search);
+    let first = search.next(&track);
+    let recorded =
+        run_steps(first, &mut search, &mut track, |turn, conditions| machine.take(turn, conditions));
+    let whole = rendered(&candidates, &search, &track);
     let ends = (1..=recorded.len()).filter(|end| matches!(recorded[*end - 1], Line::Finished(_)));
     for end in ends.step_by(37).chain([0, recorded.len()]) {
-        let mut trying = anew();
-        let mut track = track_of(&trying);
+        let mut search = new_search();
+        let mut track = track_of(&search);
         let past = recorded[..end].iter().cloned().map(Ok);
-        let step = replay(past, &mut track, &mut trying).unwrap();
-        let again = |turn: &Turn, _: &[Condition]| lines_of(turn, &recorded);
-        let rest = go_on(step, &mut trying, &mut track, again);
+        let step = replay(past, &mut track, &mut search).unwrap();
+        let replayed = |turn: &Turn, _: &[Condition]| lines_of(turn, &recorded);
+        let rest = run_steps(step, &mut search, &mut track, replayed);
         assert_eq!(rest, recorded[end..], "after {end} lines of {}", recorded.len());
-        assert_eq!(rendered(&candidates, &trying, &track), whole);
+        assert_eq!(rendered(&candidates, &search, &track), whole);
     }
 }
 
 fn lines_of(turn: &Turn, recorded: &[Line]) -> Vec<Line> {
     let (condition, round) = (turn.tasks[0].condition, turn.tasks[0].round);
-    let is_its = |line: &&Line| match line {
+    let is_of_turn = |line: &&Line| match line {
         Line::Block(block) => (block.condition, block.round) == (condition, round),
         Line::Finished(finished) => (finished.condition, finished.round) == (condition, round),
         _ => false,
     };
-    recorded.iter().filter(is_its).cloned().collect()
+    recorded.iter().filter(is_of_turn).cloned().collect()
 }
 
 /// Turns of another run are not taken for its own.
@@ -344,9 +351,9 @@ fn lines_of(turn: &Turn, recorded: &[Line]) -> Vec<Line> {
 fn what_another_run_has_recorded_is_refused() {
     let options = options();
     let candidates =
-        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
-    let mut trying = Trying::new(trials(), &candidates, &options);
-    let mut track = track_of(&trying);
+        TuneCandidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
+    let mut search = Search::new(trials(), &candidates, &options);
+    let mut track = track_of(&search);
     let foreign = TurnFinished {
         condition: 0,
         round: 999,
@@ -357,5 +364,5 @@ fn what_another_run_has_recorded_is_refused() {
         error: None,
     };
     let past = [Ok(Line::Finished(foreign))];
-    assert!(replay(past.into_iter(), &mut track, &mut trying).is_err());
+    assert!(replay(past.into_iter(), &mut track, &mut search).is_err());
 }

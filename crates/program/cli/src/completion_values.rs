@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
-use howlate_knobs::all;
 use howlate_model::{LoadKind, Notifier, Property, Runtime, Wait};
 use howlate_report::{Chart, ChartTheme};
+use howlate_system::settings::all;
 
 use crate::built_in_plans;
 
@@ -114,7 +114,7 @@ mod tests {
 
     use super::super::notify::NotifierChoice;
     use super::*;
-    use howlate_tune::KnobSelection;
+    use howlate_tune::SettingSelection;
 
     #[track_caller]
     fn assert_parse<T: FromStr>(values: fn() -> Vec<&'static str>) {
@@ -133,7 +133,7 @@ mod tests {
         assert_parse::<Chart>(charts);
         assert_parse::<ChartTheme>(themes);
         assert_parse::<Choice>(tracers);
-        assert_parse::<KnobSelection>(knobs);
+        assert_parse::<SettingSelection>(knobs);
         assert_parse::<KernelSpec>(kernels);
     }
 }

@@ -2,8 +2,8 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Error, Parser};
-use howlate_cyclictest::{as_cyclic, of_option};
 use howlate_model::shell_word;
+use howlate_rt_tests::cyclictest::{as_cyclic, of_option};
 
 use super::Cli;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
-use howlate_fleet::{Target, Toleration};
+use howlate_fleet::{FleetTarget, Toleration};
 use howlate_model::Span;
 
 use super::completion_values;
@@ -67,7 +67,7 @@ pub struct FleetRunArgs {
     /// Where: slurm or slurm:PARTITION, all of whose nodes measure; kubernetes or kubernetes:CONTEXT; ssh:HOST,…; or ssh:@FILE
     /// with one host a line and labels such as rack=7 after it
     #[arg(long, value_name = "NODES")]
-    pub on: Target,
+    pub on: FleetTarget,
     /// The fleet's folder, where recordings are put [default: the plan's name with `-fleet`]
     #[arg(long, value_name = "FOLDER")]
     pub folder: Option<PathBuf>,

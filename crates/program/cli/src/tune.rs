@@ -1,4 +1,4 @@
-//! Options of `howlate tune`.
+//! TuneOptions of `howlate tune`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::{Arg, Args, Subcommand, ValueEnum, ValueHint};
 use howlate_analyse::compare::Statistic;
 use howlate_model::Span;
 use howlate_trace::Choice;
-use howlate_tune::{KnobSelection, Options, ProgramOptions};
+use howlate_tune::{ProgramOptions, SettingSelection, TuneOptions};
 
 use super::recording_name::recording_name;
 use super::{CyclicArgs, DisplayArgs, MeasureArgs, NotifyArgs, PrintArgs, SleepArgs, completion_values};
@@ -138,8 +138,8 @@ pub struct TuneRunArgs<T: Args> {
 #[command(next_help_heading = "Settings")]
 pub struct SearchArgs {
     /// Settings to try: names, `thread` for those of a thread, `machine`, or `all`; `--dry-run` lists them
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = completion_values::completable::<KnobSelection>(completion_values::knobs), hide_possible_values = true)]
-    pub knobs: Vec<KnobSelection>,
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = completion_values::completable::<SettingSelection>(completion_values::knobs), hide_possible_values = true)]
+    pub knobs: Vec<SettingSelection>,
     /// What to make smaller: p50, p99 or max
     #[arg(long, value_enum, default_value_t = TuneGoal::P99, hide_possible_values = true)]
     pub goal: TuneGoal,
@@ -171,8 +171,8 @@ impl TuneProgram {
 
 impl SearchArgs {
     /// The options for the search.
-    pub fn options(&self) -> Options {
-        Options {
+    pub fn options(&self) -> TuneOptions {
+        TuneOptions {
             knobs: self.knobs.clone(),
             goal: self.goal.statistic(),
             budget: self.budget,

@@ -15,10 +15,10 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use howlate_cyclictest_run::Call;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 use howlate_rt_tests_run::Call as RtTestsCall;
+use howlate_rt_tests_run::cyclictest::Call;
 
 use crate::commands::cyclictest::run_rt_tests;
 use crate::error::Error;

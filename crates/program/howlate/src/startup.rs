@@ -31,7 +31,7 @@ pub(crate) fn on_timeline_request(request: &Arc<AtomicBool>) -> Result<Arc<Atomi
 /// Removes files and restores settings that killed howlates have left; returns notes about them.
 pub(crate) fn clean_up() -> Vec<Caveat> {
     howlate_safe_path::sweep(&std::env::temp_dir());
-    howlate_cyclictest_run::sweep();
+    howlate_rt_tests_run::cyclictest::sweep();
     howlate_trace::remove_leftovers();
     restore_leftovers()
 }

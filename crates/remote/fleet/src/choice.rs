@@ -10,7 +10,7 @@ use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
 use crate::slurm::Slurm;
 use crate::ssh::Ssh;
-use crate::target::{Target, TargetError};
+use crate::target::{FleetTarget, TargetError};
 
 impl Fleet {
     /// A fleet that was started before, and the scheduler that it was started on.
@@ -25,13 +25,13 @@ impl Fleet {
         let fleet = Self::open(folder)?;
         let none =
             |error: TargetError| FleetError::NoFleet { path: folder.to_owned(), reason: error.to_string() };
-        let on: Target = fleet.on.parse().map_err(none)?;
+        let on: FleetTarget = fleet.on.parse().map_err(none)?;
         let scheduler = on.scheduler(&fleet, fleet.at_once, interrupted);
         Ok((fleet, scheduler))
     }
 }
 
-impl Target {
+impl FleetTarget {
     /// The scheduler of a fleet that runs here, `at_once` of its nodes side by side.
     pub fn scheduler(
         &self,

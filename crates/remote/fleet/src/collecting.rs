@@ -1,9 +1,9 @@
 //! What came of the nodes of a fleet.
 
 use crate::error::FleetError;
-use crate::folder::{Fleet, Member};
-use crate::scheduler::{Fetched, Scheduler};
-use crate::state::State;
+use crate::folder::{Fleet, FleetMember};
+use crate::scheduler::{FetchResult, Scheduler};
+use crate::state::NodeStatus;
 
 impl Fleet {
     /// How each node is doing.
@@ -11,11 +11,11 @@ impl Fleet {
     /// # Errors
     ///
     /// When the scheduler cannot be asked.
-    pub fn states(&self, scheduler: &dyn Scheduler) -> Result<Vec<State>, FleetError> {
+    pub fn states(&self, scheduler: &dyn Scheduler) -> Result<Vec<NodeStatus>, FleetError> {
         let mut found = scheduler.look(self, &self.open_nodes())?.into_iter();
-        let state = |member: &Member| {
-            let asked = || found.next().unwrap_or(State::Running);
-            member.ended.clone().unwrap_or_else(asked)
+        let state = |member: &FleetMember| {
+            let queried = || found.next().unwrap_or(NodeStatus::Running);
+            member.ended.clone().unwrap_or_else(queried)
         };
         Ok(self.members.iter().map(state).collect())
     }
@@ -25,21 +25,22 @@ impl Fleet {
     /// # Errors
     ///
     /// When the scheduler cannot be asked, or the fleet's folder not be written.
-    pub fn fetch(&mut self, scheduler: &dyn Scheduler, states: &mut [State]) -> Result<(), FleetError> {
+    pub fn fetch(&mut self, scheduler: &dyn Scheduler, states: &mut [NodeStatus]) -> Result<(), FleetError> {
         let has_ended =
-            |node: &usize| !matches!(states[*node], State::NotStarted { .. }) && states[*node].is_over();
-        let wanted: Vec<usize> = self.open_nodes().into_iter().filter(has_ended).collect();
-        for (node, fetched) in wanted.iter().zip(scheduler.fetch(self, &wanted)?) {
+            |node: &usize| !matches!(states[*node], NodeStatus::NotStarted { .. }) && states[*node].is_over();
+        let ended_nodes: Vec<usize> = self.open_nodes().into_iter().filter(has_ended).collect();
+        for (node, fetched) in ended_nodes.iter().zip(scheduler.fetch(self, &ended_nodes)?) {
             let state = &mut states[*node];
             match (fetched, &state) {
-                (Ok(Fetched::Here), _) | (Ok(Fetched::None), State::Failed { .. } | State::Cancelled) => {}
-                (Ok(Fetched::None), _) => {
-                    *state = State::Failed { reason: "it left no recording".to_owned() }
+                (Ok(FetchResult::Here), _)
+                | (Ok(FetchResult::None), NodeStatus::Failed { .. } | NodeStatus::Cancelled) => {}
+                (Ok(FetchResult::None), _) => {
+                    *state = NodeStatus::Failed { reason: "it left no recording".to_owned() }
                 }
-                (Ok(Fetched::Lost(reason)), _) => *state = State::Failed { reason },
+                (Ok(FetchResult::Lost(reason)), _) => *state = NodeStatus::Failed { reason },
                 // It is there still: the next time may do better.
                 (Err(reason), _) => {
-                    *state = State::Unreachable { reason };
+                    *state = NodeStatus::Unreachable { reason };
                     continue;
                 }
             }

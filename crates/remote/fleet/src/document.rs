@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::folder::Fleet;
-use crate::state::State;
+use crate::state::NodeStatus;
 
 /// What `howlate fleet … --json` prints. Names are added to, never changed.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -35,12 +35,12 @@ struct NodeState {
     node: String,
     /// How it is doing, with the reason where there is one.
     #[serde(flatten)]
-    state: State,
+    state: NodeStatus,
 }
 
 impl FleetDocument {
     /// Of a fleet whose nodes are doing so, in their order, and what they found.
-    pub fn new(fleet: &Fleet, states: &[State], result: Option<Value>) -> Self {
+    pub fn new(fleet: &Fleet, states: &[NodeStatus], result: Option<Value>) -> Self {
         let nodes = fleet.members.iter().zip(states);
         Self {
             format: 1,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What goes wrong with the whole fleet; what goes wrong with a node is its [`State`](crate::State).
+/// What goes wrong with the whole fleet; what goes wrong with a node is its [`NodeStatus`](crate::NodeStatus).
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     /// A file of the fleet cannot be read or written.
@@ -11,7 +11,6 @@ pub enum FleetError {
     File {
         /// The file, in the fleet's folder or named on the command line.
         path: PathBuf,
-        /// The kernel's reason.
         source: io::Error,
     },
     /// There is a fleet already.
@@ -43,19 +42,16 @@ pub enum FleetError {
         program: &'static str,
     },
     /// A program of the scheduler refuses.
-    #[error("{program} failed: {said}")]
+    #[error("{program} failed: {message}")]
     Refused {
         /// Its name, such as `sbatch`.
         program: &'static str,
-        /// What it said.
-        said: String,
+        /// Its last line of output.
+        message: String,
     },
     /// Which nodes have these features only Slurm can tell, when it starts a job.
     #[error("`--constraint {found}` is more than features")]
-    Constraint {
-        /// What was asked for.
-        found: String,
-    },
+    Constraint { found: String },
     /// Nothing to measure on.
     #[error("{where_} has no node")]
     NoNodes {
@@ -77,7 +73,7 @@ impl FleetError {
         move |source| Self::File { path, source }
     }
 
-    /// What to do.
+    /// What the user can do.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::File { .. } => return None,

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::files::{PLAN, PROGRAM, SCRIPT};
-use crate::pods::Pods;
+use crate::placement::FleetPods;
 use crate::slurm_options::SlurmOptions;
-use crate::{FleetError, Host, State, Task, node_script, recorder_archive};
+use crate::{FleetError, Host, NodeStatus, NodeTask, node_script, recorder_archive};
 
 /// The description of the fleet.
 const DESCRIPTION: &str = "fleet.json";
@@ -19,9 +19,9 @@ const DESCRIPTION: &str = "fleet.json";
 /// Who takes part in a fleet, and in what.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fleet {
-    /// Tells it from others: letters and digits.
+    /// Unique: letters and digits.
     pub id: String,
-    /// As `--on` was typed.
+    /// The value of `--on`.
     pub on: String,
     /// SHA-256 of the program that is sent, hexadecimal; `None` where nodes have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,23 +30,24 @@ pub struct Fleet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// What each node does.
-    #[serde(default, skip_serializing_if = "Task::is_plan")]
-    pub task: Task,
-    /// Options of it.
-    pub words: Vec<String>,
-    /// Connections at once.
+    #[serde(default, skip_serializing_if = "NodeTask::is_plan")]
+    pub task: NodeTask,
+    /// Options of the task.
+    #[serde(rename = "words")]
+    pub arguments: Vec<String>,
+    /// Number of parallel connections.
     pub at_once: u16,
     /// How long a node may take, in seconds; as long as it takes if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
     /// What the pods of one on Kubernetes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pods: Option<Pods>,
-    /// What is asked of Slurm.
+    pub pods: Option<FleetPods>,
+    /// Options of `sbatch`.
     #[serde(default, skip_serializing_if = "SlurmOptions::is_nothing")]
     pub slurm: SlurmOptions,
     /// The nodes, in the order in which they were named.
-    pub members: Vec<Member>,
+    pub members: Vec<FleetMember>,
     /// Where it is; absolute.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -54,7 +55,7 @@ pub struct Fleet {
 
 /// A node of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct FleetMember {
     /// The machine, as its scheduler reaches it.
     #[serde(flatten)]
     pub host: Host,
@@ -63,10 +64,10 @@ pub struct Member {
     pub job: Option<String>,
     /// How it ended, once nothing more is to be fetched; or why it could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<State>,
+    pub ended: Option<NodeStatus>,
 }
 
-impl Member {
+impl FleetMember {
     /// What it is called in files and recordings: its address, with letters that a path does not take replaced.
     pub fn name(&self) -> String {
         let letter = |letter: char| {
@@ -75,8 +76,8 @@ impl Member {
         self.host.address.chars().map(letter).collect()
     }
 
-    /// The words after the script's name.
-    pub(crate) fn words(&self) -> Vec<String> {
+    /// The arguments of the script.
+    pub(crate) fn arguments(&self) -> Vec<String> {
         let labels =
             self.host.labels.iter().flat_map(|(key, value)| ["--label".to_owned(), format!("{key}={value}")]);
         std::iter::once(self.name()).chain(labels).collect()
@@ -84,14 +85,14 @@ impl Member {
 }
 
 impl Fleet {
-    /// Whether its nodes are some, and can be told apart.
+    /// Checks that there are nodes, with different names.
     ///
     /// # Errors
     ///
     /// When there is none, or two have one name.
     pub fn check(&self) -> Result<(), FleetError> {
         let mut names = BTreeSet::new();
-        match self.members.iter().map(Member::name).find(|name| !names.insert(name.clone())) {
+        match self.members.iter().map(FleetMember::name).find(|name| !names.insert(name.clone())) {
             Some(name) => Err(FleetError::Twice { name }),
             None if names.is_empty() => Err(FleetError::NoNodes { where_: self.on.clone() }),
             None => Ok(()),
@@ -105,7 +106,7 @@ impl Fleet {
 
     /// What each of its nodes runs.
     pub fn script(&self) -> String {
-        node_script(&self.id, self.hash(), self.machine.as_deref(), self.task, &self.words)
+        node_script(&self.id, self.hash(), self.machine.as_deref(), self.task, &self.arguments)
     }
 
     /// Makes the folder, and puts into it what is sent: the plan, if there is one, and `program` with the script where there is one.
@@ -151,7 +152,8 @@ impl Fleet {
         file.take(MOST).read_to_string(&mut text).map_err(|error| none(error.to_string()))?;
         let fleet: Self = serde_json::from_str(&text).map_err(|error| none(error.to_string()))?;
         let folder = folder.canonicalize().map_err(|error| none(error.to_string()))?;
-        if let Some(wrong) = fleet.members.iter().find(|one| one.host.address.parse::<Host>().is_err()) {
+        if let Some(wrong) = fleet.members.iter().find(|member| member.host.address.parse::<Host>().is_err())
+        {
             return Err(none(format!("`{}` is no host", wrong.host.address)));
         }
         // Of Slurm `17_3`, of Kubernetes `howlate-f1-1/0`: nothing that a program would take for an option.
@@ -200,8 +202,8 @@ impl Fleet {
     pub fn recording(&self, node: usize) -> PathBuf {
         let name = self.members[node].name();
         match self.task {
-            Task::Plan => self.path(&format!("{name}.jsonl")),
-            Task::Record => self.path(&name),
+            NodeTask::Plan => self.path(&format!("{name}.jsonl")),
+            NodeTask::Record => self.path(&name),
         }
     }
 
@@ -209,8 +211,8 @@ impl Fleet {
     pub(crate) fn keep(&self, node: usize, left: &Path) -> std::io::Result<()> {
         let place = self.recording(node);
         match self.task {
-            Task::Plan => fs::rename(left, place),
-            Task::Record => recorder_archive::keep(left, &place),
+            NodeTask::Plan => fs::rename(left, place),
+            NodeTask::Record => recorder_archive::keep(left, &place),
         }
     }
 
@@ -238,13 +240,13 @@ mod tests {
             on: "ssh:n1".into(),
             sha256: Some("abc".into()),
             machine: Some("x86_64".into()),
-            task: Task::Plan,
-            words: Vec::new(),
+            task: NodeTask::Plan,
+            arguments: Vec::new(),
             at_once: 2,
             timeout_s: None,
             pods: None,
             slurm: SlurmOptions::default(),
-            members: hosts.into_iter().map(|host| Member { host, ..Member::default() }).collect(),
+            members: hosts.into_iter().map(|host| FleetMember { host, ..FleetMember::default() }).collect(),
             folder: folder.to_owned(),
         }
     }
@@ -254,7 +256,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut made =
             fleet(folder.path(), "n1,root@n2").create(Some(Path::new("/proc/self/exe")), None).unwrap();
-        made.members[1].ended = Some(State::Done { status: 3 });
+        made.members[1].ended = Some(NodeStatus::Done { status: 3 });
         made.save().unwrap();
         let again = Fleet::open(folder.path()).unwrap();
         assert_eq!((again.members.clone(), again.open_nodes()), (made.members.clone(), vec![0]));

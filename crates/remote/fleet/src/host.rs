@@ -35,14 +35,14 @@ impl FromStr for Host {
 
     fn from_str(text: &str) -> Result<Self, HostError> {
         let wrong = || HostError { found: text.to_owned() };
-        let mut words = text.split_whitespace();
-        let address = words.next().filter(|word| is_name(word)).ok_or_else(wrong)?.to_owned();
+        let mut arguments = text.split_whitespace();
+        let address = arguments.next().filter(|word| is_name(word)).ok_or_else(wrong)?.to_owned();
         let label = |word: &str| {
             let (key, value) =
                 word.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())?;
             Some((key.to_owned(), value.to_owned()))
         };
-        let labels = words.map(|word| label(word).ok_or_else(wrong)).collect::<Result<_, _>>()?;
+        let labels = arguments.map(|word| label(word).ok_or_else(wrong)).collect::<Result<_, _>>()?;
         Ok(Self { address, labels })
     }
 }

@@ -1,4 +1,4 @@
-//! The same measurement on many machines, through the scheduler that they already have.
+//! A measurement on many machines, through their scheduler.
 //!
 //! A fleet is a folder: the program, the plan, the script that each node runs, and what came back. A scheduler
 //! ([`Scheduler`]) starts that script on nodes, tells how each is doing, and brings back what it left; texts that others
@@ -18,7 +18,6 @@ mod kubernetes;
 mod node_script;
 mod parallel;
 mod placement;
-mod pods;
 mod process;
 mod program;
 mod recorder_archive;
@@ -34,18 +33,17 @@ mod waiting;
 pub use document::{FleetDocument, fleet_schema};
 pub use error::FleetError;
 pub use files::{PLAN, PROGRAM, SCRIPT};
-pub use folder::{Fleet, Member};
+pub use folder::{Fleet, FleetMember};
 pub use host::{Host, HostError};
 pub use kubernetes::{Kubernetes, serve_in_pod};
 pub use node_script::node_script;
-pub use placement::{Placement, Toleration};
-pub use pods::Pods;
-pub use program::Program;
-pub use scheduler::{Fetched, Scheduler};
+pub use placement::{FleetPods, PodPlacement, Toleration};
+pub use program::FleetProgram;
+pub use scheduler::{FetchResult, Scheduler};
 pub use slurm::Slurm;
 pub use slurm_options::SlurmOptions;
 pub use ssh::Ssh;
-pub use state::State;
-pub use target::{Target, TargetError};
-pub use task::Task;
-pub use waiting::{WaitEvent, Waiting, cancel};
+pub use state::NodeStatus;
+pub use target::{FleetTarget, TargetError};
+pub use task::NodeTask;
+pub use waiting::{FleetWait, WaitEvent, cancel};

@@ -4,14 +4,20 @@ use howlate_model::shell_word;
 
 use crate::files::PROGRAM;
 use crate::state::CANCELLED;
-use crate::task::Task;
+use crate::task::NodeTask;
 
 /// The script that is run in the folder of a node, called with the node's name, and `--label KEY=VALUE` for each label. It
-/// checks the program, measures, and leaves recording, messages and status. `machine` is what `uname -m` must say, `words`
+/// checks the program, measures, and leaves recording, messages and status. `machine` is what `uname -m` must say, `arguments`
 /// are further options of what is done.
-pub fn node_script(id: &str, sha256: &str, machine: Option<&str>, task: Task, words: &[String]) -> String {
-    let words: String = words.iter().map(|word| shell_word(word) + " ").collect();
-    let (commands, left) = (task.commands(&words), task.left());
+pub fn node_script(
+    id: &str,
+    sha256: &str,
+    machine: Option<&str>,
+    task: NodeTask,
+    arguments: &[String],
+) -> String {
+    let arguments: String = arguments.iter().map(|word| shell_word(word) + " ").collect();
+    let (commands, left) = (task.commands(&arguments), task.left());
     let machine = machine.map_or("*".to_owned(), shell_word);
     format!(
         r#"#!/bin/sh
@@ -58,8 +64,13 @@ mod tests {
 
     #[test]
     fn words_stay_words() {
-        let script =
-            node_script("f1", "abc", None, Task::Plan, &["--fail-above".into(), "max>1ms; rm -rf /".into()]);
+        let script = node_script(
+            "f1",
+            "abc",
+            None,
+            NodeTask::Plan,
+            &["--fail-above".into(), "max>1ms; rm -rf /".into()],
+        );
         assert!(script.contains("--fail-above 'max>1ms; rm -rf /' --quiet"), "{script}");
         assert!(script.contains("!= abc ]"), "{script}");
     }
@@ -67,7 +78,7 @@ mod tests {
     /// What a node of these says last, with `program` for howlate.
     #[track_caller]
     fn last_words_of(
-        task: Task,
+        task: NodeTask,
         folder: &Path,
         program: &str,
         sha256: &str,
@@ -98,7 +109,7 @@ mod tests {
     fn a_program_that_cannot_be_right_is_not_run() {
         let folder = tempfile::tempdir().unwrap();
         let says = |program: &str, sha256: &str, machine: Option<&str>| {
-            last_words_of(Task::Plan, folder.path(), program, sha256, machine)
+            last_words_of(NodeTask::Plan, folder.path(), program, sha256, machine)
         };
         let good = "#!/bin/sh\necho \"$@\"\nexit 3\n";
         let good = good.replace("exit 3", "[ \"$1\" = --version ] || exit 3");
@@ -127,7 +138,7 @@ mod tests {
         let ends = |how: &str| {
             let line = format!(r#"{{"end":{{"at_ns":9,"how":"{how}"}}}}"#);
             let program = format!("#!/bin/sh\n[ \"$1\" = --version ] || echo '{line}' > run.jsonl\n");
-            last_words_of(Task::Plan, folder.path(), &program, "", None).0
+            last_words_of(NodeTask::Plan, folder.path(), &program, "", None).0
         };
         assert_eq!((ends("done"), ends("interrupted")), (Some(0), Some(i32::from(CANCELLED))));
     }
@@ -137,7 +148,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program =
             "#!/bin/sh\n[ \"$1\" = --version ] || { mkdir recorded && echo \"$@\" > recorded/1.jsonl; }\n";
-        assert_eq!(last_words_of(Task::Record, folder.path(), program, "", None), (Some(0), String::new()));
+        assert_eq!(
+            last_words_of(NodeTask::Record, folder.path(), program, "", None),
+            (Some(0), String::new())
+        );
         let tar = std::fs::File::open(folder.path().join("nodes/n1/recorded.tar")).unwrap();
         let kept = tempfile::tempdir_in(folder.path()).unwrap();
         crate::recorder_archive::unpack(tar, kept.path()).unwrap();

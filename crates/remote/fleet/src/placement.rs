@@ -5,10 +5,26 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// The pods of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetPods {
+    /// Whose image they run.
+    pub image: String,
+    /// CPUs of each.
+    pub cpus: u16,
+    /// Whether each node of the cluster has one.
+    pub every_node: bool,
+    /// Whether they trace.
+    pub is_traced: bool,
+    /// Where they are put, and as what.
+    #[serde(default)]
+    pub placement: PodPlacement,
+}
+
 /// Where pods are put, and as what; each as Kubernetes calls it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Placement {
+pub struct PodPlacement {
     /// The namespace; that of the context if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
@@ -71,8 +87,8 @@ impl Toleration {
     /// Whether it bears a taint.
     pub(crate) fn bears(&self, key: &str, value: &str, effect: &str) -> bool {
         self.key == key
-            && self.value.as_deref().is_none_or(|wanted| wanted == value)
-            && self.effect.as_deref().is_none_or(|wanted| wanted == effect)
+            && self.value.as_deref().is_none_or(|required| required == value)
+            && self.effect.as_deref().is_none_or(|required| required == effect)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Running the scheduler's programs.
+//! Runs programs of the scheduler.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -16,27 +16,27 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::FleetError;
 
-/// What a program may say; the rest is not read.
-const MOST_SAID: u64 = 1 << 20;
-/// How long messages may take after results.
-const MESSAGES: Duration = Duration::from_secs(1);
-/// The same of a program that failed, whose reason is among them; a busy machine hands them on late.
-const REASONS: Duration = Duration::from_secs(10);
-/// How soon an interruption is seen.
+/// Output of a program beyond this is not kept.
+const MOST_OUTPUT: u64 = 1 << 20;
+/// Time for standard error to end after standard output.
+const STDERR_GRACE: Duration = Duration::from_secs(1);
+/// Time for standard error of a program that failed, because it contains the reason; a busy machine delays it.
+const FAILED_STDERR_GRACE: Duration = Duration::from_secs(10);
+/// Polling interval for interruptions.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A program to run, to its end or for so long.
-pub(crate) struct Run<'a> {
+/// A program to run, with a time limit.
+pub(crate) struct CommandRun<'a> {
     pub(crate) program: &'static str,
-    pub(crate) words: &'a [String],
-    /// What it finds on its standard input.
+    pub(crate) arguments: &'a [String],
+    /// Standard input.
     pub(crate) input: Option<File>,
     pub(crate) patience: Duration,
-    /// Set when it is not to be waited for any longer; `None` where it must not be left half done.
+    /// Set to stop waiting for it; `None` where it must run to its end.
     pub(crate) interrupted: Option<&'a AtomicBool>,
 }
 
-/// What a program said, and how it ended.
+/// Output and exit status of a program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
     /// Its exit status; `None` when a signal ended it.
@@ -50,7 +50,7 @@ impl Output {
         matches!(self.status, Some(0))
     }
 
-    /// The last line of what went wrong.
+    /// The last line of the error message.
     pub(crate) fn reason(&self) -> String {
         last_line(&self.error).or_else(|| last_line(&self.out)).unwrap_or_else(|| match self.status {
             Some(status) => format!("it ended with status {status}"),
@@ -59,14 +59,14 @@ impl Output {
     }
 }
 
-/// The last line that says something, not too long.
+/// The last line that is not empty, shortened.
 pub(crate) fn last_line(text: &str) -> Option<String> {
     const MOST: usize = 300;
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().take(MOST).collect())
 }
 
-/// What is wrong, of the messages of a howlate that failed: its error, or what was said last.
+/// The reason in the messages of a howlate that failed: its error, or the last line.
 pub(crate) fn complaint(log: &str) -> Option<String> {
     let error = log.lines().rev().find_map(|line| line.strip_prefix("error: "));
     last_line(error.unwrap_or(log))
@@ -80,56 +80,55 @@ pub(crate) fn as_file(text: &str) -> io::Result<File> {
     Ok(file)
 }
 
-impl Run<'_> {
-    /// What it says.
+impl CommandRun<'_> {
     pub(crate) fn output(self) -> Result<Output, FleetError> {
-        self.heard(|mut out| text(&mut out)).map(|(said, out)| Output { out, ..said })
+        self.run_with_reader(|mut out| text(&mut out)).map(|(output, out)| Output { out, ..output })
     }
 
-    /// Hands what it writes to `take`, which reads to the end; what it says otherwise.
-    pub(crate) fn heard<T: Send + Default + 'static>(
+    /// Passes standard output to `take`, which reads to the end; the returned output has standard error.
+    pub(crate) fn run_with_reader<T: Send + Default + 'static>(
         self,
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
     ) -> Result<(Output, T), FleetError> {
-        let (program, waiting) = (self.program, Waiting::begin(self.patience, self.interrupted));
-        let mut child = self.started()?;
-        let out = beside(child.stdout.take(), |out| take(Box::new(out)));
-        let messages = Messages::drain(child.stderr.take());
-        let Some(taken) = waiting.until(|step| out.recv_timeout(step).ok()) else {
+        let (program, timeout) = (self.program, Timeout::begin(self.patience, self.interrupted));
+        let mut child = self.start()?;
+        let out = read_in_thread(child.stdout.take(), |out| take(Box::new(out)));
+        let stderr = Stderr::drain(child.stderr.take());
+        let Some(result) = timeout.until(|step| out.recv_timeout(step).ok()) else {
             kill(&mut child);
-            return Ok((Output { error: waiting.over(), ..Output::default() }, T::default()));
+            return Ok((Output { error: timeout.reason(), ..Output::default() }, T::default()));
         };
-        let are_all = messages.end_within(MESSAGES);
-        // It may have closed its output and go on.
-        let Some(ended) = waiting.until(|step| ended(&mut child, step).transpose()) else {
+        let is_complete = stderr.end_within(STDERR_GRACE);
+        // It may have closed its standard output and still run.
+        let Some(ended) = timeout.until(|step| exit_status(&mut child, step).transpose()) else {
             kill(&mut child);
-            return Ok((Output { error: waiting.over(), ..Output::default() }, T::default()));
+            return Ok((Output { error: timeout.reason(), ..Output::default() }, T::default()));
         };
         let status = ended.map_err(|source| no_program(program, source))?;
-        if !are_all && status != Some(0) {
-            let reasons = Waiting::begin(REASONS, waiting.interrupted);
-            reasons.until(|step| messages.end_within(step).then_some(()));
+        if !is_complete && status != Some(0) {
+            let grace = Timeout::begin(FAILED_STDERR_GRACE, timeout.interrupted);
+            grace.until(|step| stderr.end_within(step).then_some(()));
         }
-        Ok((Output { status, out: String::new(), error: messages.text() }, taken))
+        Ok((Output { status, out: String::new(), error: stderr.text() }, result))
     }
 
-    /// In a group of its own: Ctrl-C is for this program, which knows what to leave. If this program is killed, so is that one.
-    fn started(self) -> Result<Child, FleetError> {
+    /// Starts it in its own process group: Ctrl-C is for this program. If this program is killed, so is the child.
+    fn start(self) -> Result<Child, FleetError> {
         let mut command = Command::new(self.program);
-        command.args(self.words).stdin(self.input.map_or_else(Stdio::null, Stdio::from));
+        command.args(self.arguments).stdin(self.input.map_or_else(Stdio::null, Stdio::from));
         let child = spawn_bound(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         child.map_err(|source| no_program(self.program, source))
     }
 }
 
-/// Waiting for a program: so long, and no longer than until an interruption.
-struct Waiting<'a> {
+/// Waits for a program until a time limit or an interruption.
+struct Timeout<'a> {
     until: MonotonicTime,
     patience: Duration,
     interrupted: Option<&'a AtomicBool>,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> Timeout<'a> {
     fn begin(patience: Duration, interrupted: Option<&'a AtomicBool>) -> Self {
         let nanos = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
         Self { until: clock::now().plus(Span::from_nanos(nanos)), patience, interrupted }
@@ -139,11 +138,11 @@ impl<'a> Waiting<'a> {
         self.interrupted.is_some_and(|interrupted| interrupted.load(Ordering::Relaxed))
     }
 
-    /// What `look` finds within a step; `None` when it has taken too long.
-    fn until<T>(&self, mut look: impl FnMut(Duration) -> Option<T>) -> Option<T> {
+    /// The result of `poll`, which waits for a step; `None` after the time limit.
+    fn until<T>(&self, mut poll: impl FnMut(Duration) -> Option<T>) -> Option<T> {
         loop {
-            if let Some(found) = look(LOOK_EVERY) {
-                return Some(found);
+            if let Some(result) = poll(LOOK_EVERY) {
+                return Some(result);
             }
             if self.is_interrupted() || clock::now() >= self.until {
                 return None;
@@ -151,8 +150,8 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// Why it is over.
-    fn over(&self) -> String {
+    /// Why waiting ended.
+    fn reason(&self) -> String {
         match self.is_interrupted() {
             true => INTERRUPTED.to_owned(),
             false => format!("no answer within {} s", self.patience.as_secs()),
@@ -160,27 +159,27 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Why nothing is known of a node that was not waited for.
+/// The reason for a node whose answer was not waited for.
 pub(crate) const INTERRUPTED: &str = "interrupted before it answered";
 
-/// Ends it with whatever it has started, such as the command through which `ssh` reaches its server.
+/// Kills the child with its process group, such as a proxy command of `ssh`.
 fn kill(child: &mut Child) {
-    // One that is gone already is what is wanted.
+    // It may have ended already.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     drop(child.wait());
 }
 
-/// Its exit status, within a step; the inner `None` when a signal ended it.
-fn ended(child: &mut Child, step: Duration) -> io::Result<Option<Option<i32>>> {
-    let found = child.try_wait()?.map(|status| status.code());
-    if found.is_none() {
+/// The exit status, within a step; the inner `None` when a signal ended it.
+fn exit_status(child: &mut Child, step: Duration) -> io::Result<Option<Option<i32>>> {
+    let status = child.try_wait()?.map(|status| status.code());
+    if status.is_none() {
         thread::park_timeout(step);
     }
-    Ok(found)
+    Ok(status)
 }
 
-/// Reads in a thread, which outlives whoever does not wait for it.
-fn beside<R: Send + 'static, T: Send + 'static>(
+/// Reads in a thread, which may outlive the caller.
+fn read_in_thread<R: Send + 'static, T: Send + 'static>(
     from: Option<R>,
     read: impl FnOnce(R) -> T + Send + 'static,
 ) -> Receiver<T> {
@@ -191,21 +190,20 @@ fn beside<R: Send + 'static, T: Send + 'static>(
     receiver
 }
 
-/// What a program says beside its results. Whatever it has started may hold the pipe open for longer than it runs itself:
-/// what was said until then counts.
-struct Messages {
-    said: Arc<Mutex<Vec<u8>>>,
+/// Standard error of a program. Its children may hold the pipe open for longer than it runs: what was written until then counts.
+struct Stderr {
+    buffer: Arc<Mutex<Vec<u8>>>,
     end: Receiver<()>,
 }
 
-impl Messages {
+impl Stderr {
     fn drain(from: Option<impl Read + Send + 'static>) -> Self {
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let end = beside(from, {
-            let said = Arc::clone(&said);
-            move |from| drop(each_piece(from, |piece| keep(&said, piece)))
+        let buffer = Arc::new(Mutex::new(Vec::new()));
+        let end = read_in_thread(from, {
+            let buffer = Arc::clone(&buffer);
+            move |from| drop(each_piece(from, |piece| append(&buffer, piece)))
         });
-        Self { said, end }
+        Self { buffer, end }
     }
 
     /// Whether they end so soon.
@@ -214,7 +212,7 @@ impl Messages {
     }
 
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.buffer.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 }
 
@@ -229,36 +227,36 @@ fn each_piece(mut from: impl Read, take: impl Fn(&[u8])) -> io::Result<()> {
     }
 }
 
-/// Up to a limit; what follows is read and dropped, so that nobody waits for it.
-fn keep(said: &Mutex<Vec<u8>>, piece: &[u8]) {
-    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-    let room = usize::try_from(MOST_SAID).unwrap_or(usize::MAX).saturating_sub(said.len());
-    said.extend_from_slice(&piece[..room.min(piece.len())]);
+/// Appends up to a limit; the rest is read and dropped, so that the program does not block.
+fn append(buffer: &Mutex<Vec<u8>>, piece: &[u8]) {
+    let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
+    let room = usize::try_from(MOST_OUTPUT).unwrap_or(usize::MAX).saturating_sub(buffer.len());
+    buffer.extend_from_slice(&piece[..room.min(piece.len())]);
 }
 
 fn no_program(program: &'static str, source: io::Error) -> FleetError {
     match source.kind() {
         io::ErrorKind::NotFound => FleetError::NoProgram { program },
-        _ => FleetError::Refused { program, said: source.to_string() },
+        _ => FleetError::Refused { program, message: source.to_string() },
     }
 }
 
-/// What is said, up to a limit; what follows is read and dropped, so that nobody waits for it.
+/// The text up to a limit; the rest is read and dropped, so that the program does not block.
 fn text(from: &mut dyn Read) -> String {
     let mut bytes = Vec::new();
-    drop(from.take(MOST_SAID).read_to_end(&mut bytes));
+    drop(from.take(MOST_OUTPUT).read_to_end(&mut bytes));
     drop(io::copy(from, &mut io::sink()));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A reader of what follows the line `mark`: shells may greet whoever comes. `None` where it does not come soon.
+/// A reader of the text after the line `mark`, because shells may print a greeting. `None` if the mark does not come soon.
 pub(crate) fn after(mark: &str, from: impl Read) -> Option<impl BufRead> {
     const MOST_LINES: usize = 10_000;
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
     for _ in 0..MOST_LINES {
         line.clear();
-        let read = from.by_ref().take(MOST_SAID).read_until(b'\n', &mut line).ok()?;
+        let read = from.by_ref().take(MOST_OUTPUT).read_until(b'\n', &mut line).ok()?;
         if read == 0 {
             return None;
         }
@@ -274,22 +272,24 @@ mod tests {
     use super::*;
 
     fn sh(script: &str, input: Option<File>, patience: u64) -> Output {
-        let words = ["-c".to_owned(), script.to_owned()];
+        let arguments = ["-c".to_owned(), script.to_owned()];
         let patience = Duration::from_secs(patience);
-        Run { program: "sh", words: &words, input, patience, interrupted: None }.output().unwrap()
+        CommandRun { program: "sh", arguments: &arguments, input, patience, interrupted: None }
+            .output()
+            .unwrap()
     }
 
     #[test]
     fn a_program_is_heard_and_what_it_says_is_bounded() {
-        let said = sh("cat; echo no >&2; exit 3", Some(as_file("yes").unwrap()), 600);
-        assert_eq!((said.status, said.out.as_str(), said.reason().as_str()), (Some(3), "yes", "no"));
+        let output = sh("cat; echo no >&2; exit 3", Some(as_file("yes").unwrap()), 600);
+        assert_eq!((output.status, output.out.as_str(), output.reason().as_str()), (Some(3), "yes", "no"));
         let much = sh("head -c 3000000 /dev/zero", None, 600);
         assert_eq!((much.is_success(), much.out.len()), (true, 1 << 20));
-        let none = Run {
+        let none = CommandRun {
             program: "no-such-program",
-            words: &[],
+            arguments: &[],
             input: None,
-            patience: MESSAGES,
+            patience: STDERR_GRACE,
             interrupted: None,
         };
         let none = none.output();
@@ -307,28 +307,32 @@ mod tests {
     #[test]
     fn messages_count_though_somebody_holds_their_pipe_open() {
         let (from, mut into) = io::pipe().unwrap();
-        let messages = Messages::drain(Some(from));
+        let stderr = Stderr::drain(Some(from));
         into.write_all(b"why").unwrap();
-        while messages.text() != "why" {
-            assert!(!messages.end_within(Duration::from_millis(1)));
+        while stderr.text() != "why" {
+            assert!(!stderr.end_within(Duration::from_millis(1)));
         }
         drop(into);
-        assert!(messages.end_within(Duration::from_secs(600)));
+        assert!(stderr.end_within(Duration::from_secs(600)));
     }
 
     #[test]
     fn one_that_never_ends_is_not_waited_for() {
-        let said = sh("exec sleep 1000", None, 0);
-        assert!(!said.is_success() && said.reason().starts_with("no answer within "), "{}", said.reason());
+        let output = sh("exec sleep 1000", None, 0);
+        assert!(
+            !output.is_success() && output.reason().starts_with("no answer within "),
+            "{}",
+            output.reason()
+        );
     }
 
-    /// A program that is not waited for, whatever it does; for an hour, if nobody interrupted.
+    /// Runs a script for an hour at most, and interrupts it.
     fn interrupted(script: &str, when: impl Fn() -> bool + Sync) -> Output {
-        let words = ["-c".to_owned(), script.to_owned()];
+        let arguments = ["-c".to_owned(), script.to_owned()];
         let flag = AtomicBool::new(false);
-        let run = Run {
+        let run = CommandRun {
             program: "sh",
-            words: &words,
+            arguments: &arguments,
             input: None,
             patience: Duration::from_secs(3_600),
             interrupted: Some(&flag),
@@ -347,8 +351,8 @@ mod tests {
     #[test]
     fn an_interruption_ends_the_wait_for_a_silent_one_and_one_that_never_stops() {
         for script in ["exec sleep 4000", "while :; do echo yes; done", "exec >&-; exec sleep 4000"] {
-            let said = interrupted(script, || true);
-            assert_eq!((said.status, said.reason().as_str()), (None, INTERRUPTED), "{script}");
+            let output = interrupted(script, || true);
+            assert_eq!((output.status, output.reason().as_str()), (None, INTERRUPTED), "{script}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::FleetError;
 
 /// A program, and what a node must know of it before it runs it.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct FleetProgram {
     /// Where the file is on this machine.
     pub path: PathBuf,
     /// SHA-256 of what is in it, hexadecimal.
@@ -21,7 +21,7 @@ pub struct Program {
     pub machine: Option<String>,
 }
 
-impl Program {
+impl FleetProgram {
     /// The program in a file.
     ///
     /// # Errors
@@ -64,13 +64,13 @@ mod tests {
 
     #[test]
     fn a_program_knows_its_processor_and_its_hash() {
-        let own = Program::read(Path::new("/proc/self/exe")).unwrap();
+        let own = FleetProgram::read(Path::new("/proc/self/exe")).unwrap();
         assert_eq!(own.machine.as_deref(), Some(std::env::consts::ARCH));
         assert_eq!(own.sha256.len(), 64);
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "#!/bin/sh\n").unwrap();
-        assert!(matches!(Program::read(file.path()), Err(FleetError::NotAProgram { .. })));
-        let none = Program::read(Path::new("/nowhere/howlate"));
+        assert!(matches!(FleetProgram::read(file.path()), Err(FleetError::NotAProgram { .. })));
+        let none = FleetProgram::read(Path::new("/nowhere/howlate"));
         assert!(matches!(none, Err(FleetError::File { .. })));
         assert_eq!(
             hexadecimal(&Sha256::digest(b"")),

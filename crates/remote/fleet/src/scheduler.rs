@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::{Fleet, FleetError, State};
+use crate::{Fleet, FleetError, NodeStatus};
 
 /// A recording of more bytes than this is not fetched.
 pub(crate) const LONGEST_RECORDING: u64 = 1 << 30;
@@ -11,12 +11,12 @@ pub(crate) const TOO_LONG: &str = "its recording is longer than 1 GiB";
 
 /// What became of a recording that was to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fetched {
-    /// It is here.
+pub enum FetchResult {
+    /// The recording is in the fleet's folder.
     Here,
     /// The node has none.
     None,
-    /// There was one, and nobody has it whole any more; why.
+    /// The recording is lost or incomplete, with the reason.
     Lost(String),
 }
 
@@ -38,14 +38,14 @@ pub trait Scheduler {
     /// # Errors
     ///
     /// When the scheduler cannot be asked.
-    fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError>;
+    fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<NodeStatus>, FleetError>;
 
     /// Brings the recordings of these nodes into the fleet's folder; for each node why it could not be.
     ///
     /// # Errors
     ///
     /// When the scheduler cannot be asked.
-    fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<Fetched, String>>, FleetError>;
+    fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<FetchResult, String>>, FleetError>;
 
     /// Ends what these nodes do, in order: what they have measured until then stays. For each node why it could not be.
     ///

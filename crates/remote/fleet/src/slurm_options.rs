@@ -1,8 +1,8 @@
-//! What is asked of Slurm besides a partition.
+//! Options of `sbatch` besides the partition.
 
 use serde::{Deserialize, Serialize};
 
-/// What is asked of Slurm, each as `sbatch` takes it.
+/// Options in the syntax of `sbatch`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SlurmOptions {
@@ -60,8 +60,8 @@ mod tests {
             "SBATCH_RESERVATION" => Some(String::new()),
             other => Some(other.to_owned()),
         };
-        let asked = SlurmOptions { constraint: Some("slow".to_owned()), ..SlurmOptions::default() };
-        let of = asked.or_of_environment(environment);
+        let options = SlurmOptions { constraint: Some("slow".to_owned()), ..SlurmOptions::default() };
+        let of = options.or_of_environment(environment);
         assert_eq!((of.partition.as_deref(), of.constraint.as_deref()), (Some("rt"), Some("slow")));
         assert_eq!((of.reservation, of.account, of.time), (None, None, None));
     }

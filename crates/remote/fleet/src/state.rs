@@ -5,13 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The exit status of what ran on a node and was told to end: what shells make of `SIGTERM`.
+/// The exit status after `SIGTERM`, as shells report it.
 pub(crate) const CANCELLED: u8 = 143;
 
 /// How a node is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum State {
+#[schemars(rename = "State")]
+pub enum NodeStatus {
     /// It was not asked yet, or could not be.
     NotStarted {
         /// Why it was not, in the scheduler's words.
@@ -43,23 +44,23 @@ pub enum State {
     },
 }
 
-impl State {
+impl NodeStatus {
     /// Whether nothing more is to be expected of it.
     pub const fn is_over(&self) -> bool {
         matches!(self, Self::Done { .. } | Self::Cancelled | Self::Failed { .. } | Self::NotStarted { .. })
     }
 
-    /// Of the exit status of what ran there, and the last line that it said.
-    pub fn ended(status: u8, said: Option<String>) -> Self {
+    /// From the exit status of the program, and the last line of its log.
+    pub fn ended(status: u8, message: Option<String>) -> Self {
         match status {
             0 | 1 | 3 => Self::Done { status },
             CANCELLED => Self::Cancelled,
-            _ => Self::Failed { reason: said.unwrap_or_else(|| format!("it ended with status {status}")) },
+            _ => Self::Failed { reason: message.unwrap_or_else(|| format!("it ended with status {status}")) },
         }
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for NodeStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotStarted { reason } => write!(f, "not started: {reason}"),

@@ -8,7 +8,7 @@ use crate::host::{Host, HostError};
 
 /// The scheduler, and which of its nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum FleetTarget {
     /// `sbatch`: every node of a partition, of the default one if none is named.
     Slurm {
         /// Its name; the cluster's default one if none is given.
@@ -41,7 +41,7 @@ pub enum TargetError {
     Host(#[from] HostError),
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for FleetTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Slurm { partition: None } => f.write_str("slurm"),
@@ -57,7 +57,7 @@ impl fmt::Display for Target {
     }
 }
 
-impl FromStr for Target {
+impl FromStr for FleetTarget {
     type Err = TargetError;
 
     fn from_str(text: &str) -> Result<Self, TargetError> {
@@ -92,15 +92,18 @@ mod tests {
 
     #[test]
     fn a_target_names_its_scheduler() {
-        assert_eq!("slurm".parse(), Ok(Target::Slurm { partition: None }));
-        assert_eq!("slurm:rt".parse(), Ok(Target::Slurm { partition: Some("rt".into()) }));
+        assert_eq!("slurm".parse(), Ok(FleetTarget::Slurm { partition: None }));
+        assert_eq!("slurm:rt".parse(), Ok(FleetTarget::Slurm { partition: Some("rt".into()) }));
         let aws = "kubernetes:arn:aws:eks:eu-west-1:12345:cluster/lab";
         for cluster in ["kubernetes", aws] {
-            let target: Target = cluster.parse().unwrap();
-            assert!(matches!(target, Target::Kubernetes { .. }) && target.to_string() == cluster, "{target}");
+            let target: FleetTarget = cluster.parse().unwrap();
+            assert!(
+                matches!(target, FleetTarget::Kubernetes { .. }) && target.to_string() == cluster,
+                "{target}"
+            );
         }
-        assert_eq!("ssh:@lab.txt".parse(), Ok(Target::SshFile("lab.txt".into())));
-        assert!(matches!("ssh:a,b".parse(), Ok(Target::Ssh(hosts)) if hosts.len() == 2));
+        assert_eq!("ssh:@lab.txt".parse(), Ok(FleetTarget::SshFile("lab.txt".into())));
+        assert!(matches!("ssh:a,b".parse(), Ok(FleetTarget::Ssh(hosts)) if hosts.len() == 2));
         for wrong in [
             "",
             "pbs",
@@ -113,7 +116,7 @@ mod tests {
             "kubernetes:",
             "kubernetes:a b",
         ] {
-            assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+            assert!(wrong.parse::<FleetTarget>().is_err(), "{wrong}");
         }
     }
 }

@@ -10,7 +10,7 @@ const RECORDED: &str = "recorded";
 /// What each node does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Task {
+pub enum NodeTask {
     /// Measures a plan, by `howlate run`.
     #[default]
     Plan,
@@ -18,7 +18,7 @@ pub enum Task {
     Record,
 }
 
-impl Task {
+impl NodeTask {
     /// Whether it is the usual one.
     pub(crate) fn is_plan(&self) -> bool {
         *self == Self::Plan
@@ -32,13 +32,13 @@ impl Task {
         }
     }
 
-    /// Does it in the folder of a node; `words` are further options, each with a space behind it. The status is `status`, and what
+    /// Does it in the folder of a node; `arguments` are further options, each with a space behind it. The status is `status`, and what
     /// was said is in `log`.
-    pub(crate) fn commands(self, words: &str) -> String {
+    pub(crate) fn commands(self, arguments: &str) -> String {
         let left = self.left();
         match self {
             Self::Plan => format!(
-                r#"../../{PROGRAM} run ../../{PLAN} --node "$node" "$@" {words}--quiet --out {left} > log 2>&1
+                r#"../../{PROGRAM} run ../../{PLAN} --node "$node" "$@" {arguments}--quiet --out {left} > log 2>&1
     status=$?
     # The signal may come here only after it has come to the program, which says so in its last line.
     case $(tail -n 1 {left} 2> /dev/null) in
@@ -46,7 +46,7 @@ impl Task {
     esac"#
             ),
             Self::Record => format!(
-                r#"../../{PROGRAM} record {words}--quiet --out {RECORDED} > log 2>&1
+                r#"../../{PROGRAM} record {arguments}--quiet --out {RECORDED} > log 2>&1
     status=$?
     if [ -d {RECORDED} ]; then
         tar -cf {left}.new -C {RECORDED} . >> log 2>&1 && mv {left}.new {left} && rm -rf {RECORDED} || status=2

@@ -28,7 +28,7 @@ impl Archive {
     /// Adds an empty folder.
     pub(crate) fn folder(&mut self, path: &str) {
         let path = path.trim_start_matches('/');
-        if !self.folders.iter().any(|known| known == path) {
+        if !self.folders.iter().any(|folder| folder == path) {
             self.folders.push(path.to_owned());
             self.entry(path, FOLDER | 0o755, (0, 0), &[]);
         }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use howlate_model::{Accelerator, STOP_PORT};
 
 use crate::protocol::PORT;
-use crate::{Architecture, GuestError, Kernel};
+use crate::{Architecture, GuestError, GuestKernel};
 
 /// What is to run the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +69,8 @@ impl TcgThreads {
     /// against that, a CPU may keep the breakpoint for ever, and the guest stands still.
     pub fn for_version(version: &str, traces: bool) -> Self {
         let mut numbers = version.split('.').map_while(|number| number.parse().ok());
-        let known = numbers.next().zip(numbers.next());
-        if traces && known.is_none_or(|version| version < LOCKS_PAGES) { Self::One } else { Self::PerCpu }
+        let version = numbers.next().zip(numbers.next());
+        if traces && version.is_none_or(|version| version < LOCKS_PAGES) { Self::One } else { Self::PerCpu }
     }
 }
 
@@ -79,9 +79,8 @@ impl TcgThreads {
 pub struct VirtualMachine {
     /// The processor that it is to have.
     pub architecture: Architecture,
-    /// How many CPUs.
     pub cpus: u32,
-    /// Bytes of memory.
+    /// In bytes.
     pub memory: u64,
     /// What runs its instructions.
     pub acceleration: Acceleration,
@@ -92,11 +91,11 @@ pub struct VirtualMachine {
 }
 
 /// Where QEMU's sockets and files are.
-pub(crate) struct Places<'a> {
+pub(crate) struct GuestPaths<'a> {
     pub(crate) folder: &'a Path,
 }
 
-impl Places<'_> {
+impl GuestPaths<'_> {
     pub(crate) fn results(&self) -> std::path::PathBuf {
         self.folder.join("results")
     }
@@ -114,16 +113,16 @@ impl Places<'_> {
     }
 }
 
-/// The emulator with everything it is told; it waits for `cont` before the guest's first
+/// The emulator with all arguments; it waits for `cont` before the guest's first
 /// instruction.
 ///
 /// The results go through virtio-serial: a second port of the PC's own kind loses its
 /// interrupt under `PREEMPT_RT`.
 pub(crate) fn command(
     machine: &VirtualMachine,
-    kernel: &Kernel,
+    kernel: &GuestKernel,
     accelerator: Accelerator,
-    places: &Places<'_>,
+    places: &GuestPaths<'_>,
 ) -> Command {
     let program = machine.architecture.emulator().0;
     let mut command = Command::new(program);
@@ -195,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_guest_that_traces_has_one_thread_where_translation_is_not_locked() {
-        for (version, traces, wanted) in [
+        for (version, traces, expected) in [
             ("7.2.22", true, TcgThreads::One),
             ("8.0.5", true, TcgThreads::One),
             ("8.1.0", true, TcgThreads::PerCpu),
@@ -203,7 +202,7 @@ mod tests {
             ("unknown", true, TcgThreads::One),
             ("7.2.22", false, TcgThreads::PerCpu),
         ] {
-            assert_eq!(TcgThreads::for_version(version, traces), wanted, "{version}");
+            assert_eq!(TcgThreads::for_version(version, traces), expected, "{version}");
         }
     }
 }

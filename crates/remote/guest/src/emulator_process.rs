@@ -11,13 +11,13 @@ use howlate_linux::{clock, parent};
 use howlate_model::{Accelerator, Caveat, HostThread, Span};
 use howlate_safe_path::TemporaryFolder;
 
-use crate::emulator::{Places, command};
+use crate::emulator::{GuestPaths, command};
 use crate::error::GuestError;
 use crate::initramfs;
 use crate::qmp::Qmp;
-use crate::setup::Setup;
+use crate::setup::GuestSetup;
 use crate::stops;
-use crate::vcpu_threads::{HostSettings, Threads};
+use crate::vcpu_threads::{HostSettings, VcpuThreads};
 
 /// What arrives from QEMU's streams.
 pub(crate) enum Arrival {
@@ -26,7 +26,7 @@ pub(crate) enum Arrival {
     Result(String),
 }
 
-/// The longest line of a recording, and of whatever else is said, in bytes; what is longer is cut.
+/// The longest line of a recording, and of other output, in bytes; longer ones are cut.
 const LONGEST_RESULT: usize = 8 << 20;
 const LONGEST_LINE: usize = 4 << 10;
 
@@ -55,10 +55,10 @@ impl Drop for EmulatorProcess {
 }
 
 impl EmulatorProcess {
-    pub(crate) fn start(setup: &Setup<'_>, accelerator: Accelerator) -> Result<Self, GuestError> {
+    pub(crate) fn start(setup: &GuestSetup<'_>, accelerator: Accelerator) -> Result<Self, GuestError> {
         let folder = TemporaryFolder::create()
             .map_err(|source| GuestError::Write { path: std::env::temp_dir(), source })?;
-        let places = Places { folder: folder.path() };
+        let places = GuestPaths { folder: folder.path() };
         let packed = initramfs::pack(setup.program, setup.kernel, setup.command)?;
         let write = |source| GuestError::Write { path: folder.path().to_owned(), source };
         std::fs::write(places.initramfs(), packed).map_err(write)?;
@@ -86,7 +86,7 @@ impl EmulatorProcess {
             Err(error) => {
                 drop(child.kill());
                 drop(child.wait());
-                Err(GuestError::Emulator { said: stderr_tail(&arrivals, &error) })
+                Err(GuestError::Emulator { stderr: stderr_tail(&arrivals, &error) })
             }
         }
     }
@@ -98,7 +98,11 @@ impl EmulatorProcess {
 }
 
 /// In a group of its own, so that Ctrl-C reaches howlate alone; killed when howlate ends.
-fn spawn(setup: &Setup<'_>, accelerator: Accelerator, places: &Places<'_>) -> Result<Child, GuestError> {
+fn spawn(
+    setup: &GuestSetup<'_>,
+    accelerator: Accelerator,
+    places: &GuestPaths<'_>,
+) -> Result<Child, GuestError> {
     let mut command = command(setup.machine, setup.kernel, accelerator, places);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
@@ -110,7 +114,10 @@ fn spawn(setup: &Setup<'_>, accelerator: Accelerator, places: &Places<'_>) -> Re
     })
 }
 
-fn connect_all(child: &mut Child, places: &Places<'_>) -> io::Result<(UnixStream, UnixStream, UnixStream)> {
+fn connect_all(
+    child: &mut Child,
+    places: &GuestPaths<'_>,
+) -> io::Result<(UnixStream, UnixStream, UnixStream)> {
     let mut connect = |place: &Path| connect(child, place);
     Ok((connect(&places.results())?, connect(&places.stops())?, connect(&places.control())?))
 }
@@ -128,7 +135,7 @@ fn connect(child: &mut Child, socket: &Path) -> io::Result<UnixStream> {
 }
 
 /// Sets the threads while nothing runs on them, then starts the guest.
-fn begin(emulator: u32, settings: &HostSettings, control: UnixStream) -> io::Result<(Qmp, Threads)> {
+fn begin(emulator: u32, settings: &HostSettings, control: UnixStream) -> io::Result<(Qmp, VcpuThreads)> {
     let mut qmp = Qmp::begin(control)?;
     let threads = settings.apply(&qmp.vcpu_threads()?, emulator)?;
     qmp.start()?;
@@ -167,11 +174,11 @@ fn line(from: &mut impl BufRead, longest: usize) -> io::Result<Option<String>> {
 
 /// What QEMU said before it gave up: all of it, as it runs no more.
 fn stderr_tail(arrivals: &Receiver<Arrival>, error: &io::Error) -> String {
-    let said = arrivals.iter().filter_map(|arrival| match arrival {
+    let error_lines = arrivals.iter().filter_map(|arrival| match arrival {
         Arrival::ErrorLine(line) => Some(line),
         Arrival::Console(_) | Arrival::Result(_) => None,
     });
-    said.last().unwrap_or_else(|| error.to_string())
+    error_lines.last().unwrap_or_else(|| error.to_string())
 }
 
 #[cfg(test)]
@@ -196,7 +203,8 @@ mod tests {
         let much = "a line\n".repeat(10 * MOST_WAITING);
         listen(Some(io::Cursor::new(much)), &sender, (Arrival::ErrorLine, LONGEST_LINE));
         drop(sender);
-        let heard = arrivals.iter().filter(|one| matches!(one, Arrival::ErrorLine(line) if line == "a line"));
-        assert_eq!(heard.count(), 10 * MOST_WAITING);
+        let error_lines =
+            arrivals.iter().filter(|arrival| matches!(arrival, Arrival::ErrorLine(line) if line == "a line"));
+        assert_eq!(error_lines.count(), 10 * MOST_WAITING);
     }
 }

@@ -13,25 +13,22 @@ pub enum GuestError {
     Image {
         /// The image that was named.
         path: PathBuf,
-        /// The kernel's reason.
         source: io::Error,
     },
     /// A file is no kernel.
-    #[error("{} is no kernel that can be booted: found {found}, wanted {wanted}", path.display())]
+    #[error("{} is no kernel that can be booted: found {found}, wanted {expected}", path.display())]
     NoKernel {
         /// The file that was named as one.
         path: PathBuf,
         /// What it looks like.
         found: &'static str,
-        /// What was wanted.
-        wanted: &'static str,
+        expected: &'static str,
     },
     /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file that was to be read.
         path: PathBuf,
-        /// The kernel's reason.
         source: io::Error,
     },
     /// A file could not be written.
@@ -39,7 +36,6 @@ pub enum GuestError {
     Write {
         /// The file, or the folder that was to hold it.
         path: PathBuf,
-        /// The kernel's reason.
         source: io::Error,
     },
     /// A file is no program.
@@ -51,25 +47,21 @@ pub enum GuestError {
         reason: String,
     },
     /// A program cannot run in the guest.
-    #[error("{} {found}; wanted a static howlate for {wanted}", path.display())]
+    #[error("{} {found}; wanted a static howlate for {expected}", path.display())]
     Program {
         /// The file that was to run in the guest.
         path: PathBuf,
         /// What is wrong with it.
         found: String,
-        /// The guest's architecture.
-        wanted: Architecture,
+        expected: Architecture,
     },
     /// There is no howlate for the guest's architecture.
-    #[error("a guest of {wanted} needs a static howlate for {wanted}")]
-    NoProgram {
-        /// The guest's architecture.
-        wanted: Architecture,
-    },
+    #[error("a guest of {expected} needs a static howlate for {expected}")]
+    NoProgram { expected: Architecture },
     /// There is no folder to keep fetched kernels in.
     #[error("there is no folder to keep fetched kernels in: neither XDG_CACHE_HOME nor HOME is set")]
     NoCache,
-    /// Somebody else could have put a kernel where fetched ones are kept.
+    /// Other users can write to the folder of fetched kernels.
     #[error("fetched kernels are not kept here: {0}")]
     CacheNotPrivate(#[from] howlate_safe_path::UnsafePath),
     /// Fetched files are not what the package manager vouches for, even after they were fetched again.
@@ -79,7 +71,7 @@ pub enum GuestError {
         folder: PathBuf,
     },
     /// A package is not the one that the signed list names.
-    #[error("the package {package} is damaged: found {bytes} bytes with SHA-256 {found}, wanted {wanted}")]
+    #[error("the package {package} is damaged: found {bytes} bytes with SHA-256 {found}, wanted {expected}")]
     PackageDamaged {
         /// Its name and version.
         package: String,
@@ -88,68 +80,55 @@ pub enum GuestError {
         /// The SHA-256 of what was fetched.
         found: String,
         /// The one that Debian has signed.
-        wanted: String,
+        expected: String,
     },
     /// apt's sources name no mirror of Debian.
     #[error("apt's sources name no mirror of Debian: found {}, wanted one such as http://deb.debian.org/debian", if found.is_empty() { "none".to_owned() } else { found.join(", ") })]
-    NoMirror {
-        /// What they name.
-        found: Vec<String>,
-    },
+    NoMirror { found: Vec<String> },
     /// The keys that Debian signs with are not there.
-    #[error("Debian's signatures cannot be checked: there is no {wanted}")]
+    #[error("Debian's signatures cannot be checked: there is no {expected}")]
     NoKeyring {
         /// The file that they are in on Debian.
-        wanted: &'static str,
+        expected: &'static str,
     },
     /// The mirror does not answer, and there is no list of earlier.
-    #[error("Debian's lists of packages cannot be fetched from {mirror}: `apt-get update` said: {said}")]
+    #[error("Debian's lists of packages cannot be fetched from {mirror}: `apt-get update` said: {stderr}")]
     MirrorAway {
-        /// Where it is.
         mirror: String,
-        /// What apt said last.
-        said: String,
+        /// The last error of apt.
+        stderr: String,
     },
     /// The mirror has no such suite.
-    #[error("Debian has no suite `{asked}` with kernels; it has {}", there.join(", "))]
+    #[error("Debian has no suite `{requested}` with kernels; it has {}", there.join(", "))]
     NoSuchSuite {
-        /// What was asked for.
-        asked: String,
+        requested: String,
         /// What may have been meant.
         nearest: Option<String>,
-        /// What there is.
         there: Vec<String>,
     },
     /// No suite has a kernel of this version.
-    #[error("Debian has no kernel {asked} ({kind}); it has {}", there.join(", "))]
+    #[error("Debian has no kernel {requested} ({kind}); it has {}", there.join(", "))]
     NoSuchVersion {
-        /// What was asked for.
-        asked: String,
+        requested: String,
         /// Of which kind: `standard`, `cloud` or `rt`.
         kind: &'static str,
-        /// What there is.
         there: Vec<String>,
     },
     /// apt does not know the package.
     #[error("apt knows no package {package}")]
-    NoSuchPackage {
-        /// The package's name.
-        package: String,
-    },
+    NoSuchPackage { package: String },
     /// apt ended with an error.
-    #[error("`{command}` failed: {said}")]
+    #[error("`{command}` failed: {stderr}")]
     Apt {
-        /// What was run.
         command: String,
-        /// What it said on standard error.
-        said: String,
+        /// Standard error.
+        stderr: String,
     },
     /// A program could not be started.
     #[error("cannot start {program}: {source}")]
     Start {
         /// The program, as looked for on the path.
         program: String,
-        /// The kernel's reason.
         source: io::Error,
     },
     /// The emulator is not installed.
@@ -160,17 +139,17 @@ pub enum GuestError {
         /// The Debian package it is in.
         package: &'static str,
     },
-    /// `/dev/kvm` was asked for and cannot be used.
+    /// `/dev/kvm` was requested and cannot be used.
     #[error("KVM cannot be used: {reason}")]
     NoKvm {
         /// What the kernel or QEMU says of it.
         reason: String,
     },
     /// The emulator ended before the guest was started.
-    #[error("QEMU did not start: {said}")]
+    #[error("QEMU did not start: {stderr}")]
     Emulator {
-        /// What QEMU said last.
-        said: String,
+        /// The last line of QEMU.
+        stderr: String,
     },
     /// The emulator's control connection failed.
     #[error("QEMU does not answer its control connection: {0}")]
@@ -183,7 +162,7 @@ pub enum GuestError {
     NotBooted {
         /// How long was waited.
         after: howlate_model::Span,
-        /// Its last messages.
+        /// Last lines of its console.
         console: Vec<String>,
     },
     /// The guest began to measure and then stood still.
@@ -194,22 +173,22 @@ pub enum GuestError {
         /// What its CPUs got in that time: one that ran does something without end, one that did not waits for
         /// what does not come. Empty where it is not known.
         cpus: Vec<howlate_model::VcpuTime>,
-        /// Its last messages.
+        /// Last lines of its console.
         console: Vec<String>,
     },
     /// The guest ended before it was done.
-    #[error("the guest ended before it was done.{}{}", said_by_qemu(said), last_lines(console))]
+    #[error("the guest ended before it was done.{}{}", qemu_message(stderr), last_lines(console))]
     Died {
-        /// What the emulator said.
-        said: String,
-        /// Its last messages.
+        /// The last line of the emulator.
+        stderr: String,
+        /// Last lines of its console.
         console: Vec<String>,
     },
-    /// What was run in the guest could not do what was asked.
-    #[error("in the guest: {said}")]
+    /// The command in the guest failed.
+    #[error("in the guest: {stderr}")]
     Command {
-        /// What it said on standard error.
-        said: String,
+        /// Standard error.
+        stderr: String,
     },
     /// The guest measured something else than the others.
     #[error("{kernel} measured other conditions than the first kernel")]
@@ -233,12 +212,12 @@ fn last_lines(console: &[String]) -> String {
     format!(" The last lines of its console:{lines}")
 }
 
-fn said_by_qemu(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(" QEMU said: {said}.") }
+fn qemu_message(stderr: &str) -> String {
+    if stderr.is_empty() { String::new() } else { format!(" QEMU said: {stderr}.") }
 }
 
 impl GuestError {
-    /// What to do.
+    /// What the user can do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Image { path, .. } if path.starts_with("/boot") => {

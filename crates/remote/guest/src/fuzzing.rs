@@ -2,14 +2,14 @@
 
 use howlate_model::Line;
 
-use crate::protocol::Message;
+use crate::protocol::GuestMessage;
 
 /// Reads what a guest sent, up to what is no line; gives the lines of its recording.
 pub fn lines(text: &str) -> Vec<Line> {
-    let messages = text.lines().map_while(|line| Message::parse(line).ok());
+    let messages = text.lines().map_while(|line| GuestMessage::parse(line).ok());
     let line = |message| match message {
-        Message::Line(line) => Some(*line),
-        Message::Alive | Message::Over(_) => None,
+        GuestMessage::Line(line) => Some(*line),
+        GuestMessage::Alive | GuestMessage::Over(_) => None,
     };
     messages.filter_map(line).collect()
 }

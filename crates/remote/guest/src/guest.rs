@@ -10,9 +10,9 @@ use howlate_model::{Accelerator, Caveat, HostThread, Line, MonotonicTime, Span, 
 use crate::emulator::{Acceleration, kvm_opens};
 use crate::emulator_process::{Arrival, EmulatorProcess};
 use crate::error::GuestError;
-use crate::protocol::{Message, Over};
-use crate::setup::Setup;
-use crate::vcpu_threads::Ledger;
+use crate::protocol::{CommandEnd, GuestMessage};
+use crate::setup::GuestSetup;
+use crate::vcpu_threads::HostTimes;
 
 /// Lines of the console that an error shows.
 const CONSOLE_KEPT: usize = 12;
@@ -21,29 +21,28 @@ const CONSOLE_KEPT: usize = 12;
 /// after this long does not get anywhere on KVM.
 const SIGN_OF_LIFE: Span = Span::from_secs(10);
 
-/// How long a guest that has said its last may take to switch itself off.
+/// Time for a guest to switch itself off after its last line.
 const SWITCH_OFF: Span = Span::from_secs(20);
 
-/// How often whoever asks for an event gets one, if only that nothing happened.
-const AT_LEAST_EVERY: Duration = Duration::from_millis(200);
+/// Longest wait for an event; then [`GuestEvent::Nothing`] is returned.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// What comes from a guest.
 #[derive(Debug)]
-pub enum Event {
+pub enum GuestEvent {
     /// A line of its recording.
     Line(Box<Line>),
     /// Its command ended with this status; all lines have come.
     Over {
-        /// The exit status.
         exit_status: i32,
-        /// What it said on standard error.
-        said: String,
+        /// Standard error.
+        stderr: String,
         /// What it printed, where that is its result.
         printed: String,
     },
     /// It got nowhere on KVM and was started again with an emulated CPU.
     FellBack {
-        /// What KVM did.
+        /// What failed with KVM.
         reason: String,
     },
     /// Nothing for a moment.
@@ -52,19 +51,19 @@ pub enum Event {
 
 /// A running guest; ended when dropped.
 pub struct Guest<'a> {
-    setup: Setup<'a>,
+    setup: GuestSetup<'a>,
     emulator: EmulatorProcess,
-    /// What KVM did, until it is told.
+    /// Why KVM failed, until it is reported.
     fell_back: Option<String>,
     console: VecDeque<String>,
-    /// The line that says why the kernel gave up, which its last lines often bury.
+    /// The line of a kernel panic, which may not be among the last lines.
     panic: Option<String>,
-    said: String,
+    last_error_line: String,
     began: MonotonicTime,
     /// When it last sent something; `None` before the first time.
     last_line: Option<MonotonicTime>,
-    before: Ledger,
-    now: Ledger,
+    before: HostTimes,
+    now: HostTimes,
 }
 
 impl<'a> Guest<'a> {
@@ -73,7 +72,7 @@ impl<'a> Guest<'a> {
     /// # Errors
     ///
     /// When QEMU is missing or does not start.
-    pub fn boot(setup: Setup<'a>) -> Result<Self, GuestError> {
+    pub fn boot(setup: GuestSetup<'a>) -> Result<Self, GuestError> {
         let machine = setup.machine;
         if machine.acceleration == Acceleration::Only(Accelerator::Kvm) {
             kvm_opens()?;
@@ -85,15 +84,15 @@ impl<'a> Guest<'a> {
             }
             other => (other?, None),
         };
-        let (console, panic, said) = (VecDeque::new(), None, String::new());
-        let (before, now) = (Ledger::default(), Ledger::default());
+        let (console, panic, last_error_line) = (VecDeque::new(), None, String::new());
+        let (before, now) = (HostTimes::default(), HostTimes::default());
         Ok(Self {
             setup,
             emulator,
             fell_back,
             console,
             panic,
-            said,
+            last_error_line,
             began: clock::now(),
             last_line: None,
             before,
@@ -106,20 +105,23 @@ impl<'a> Guest<'a> {
     /// # Errors
     ///
     /// When the guest has ended before its time, or a deadline has passed.
-    pub fn wait(&mut self) -> Result<Event, GuestError> {
+    pub fn wait(&mut self) -> Result<GuestEvent, GuestError> {
         if let Some(reason) = self.fell_back.take() {
-            return Ok(Event::FellBack { reason });
+            return Ok(GuestEvent::FellBack { reason });
         }
-        match self.emulator.arrivals.recv_timeout(AT_LEAST_EVERY) {
+        match self.emulator.arrivals.recv_timeout(LONGEST_WAIT) {
             Ok(Arrival::Console(line)) => self.keep_console(line),
-            Ok(Arrival::ErrorLine(line)) => self.said = line,
+            Ok(Arrival::ErrorLine(line)) => self.last_error_line = line,
             Ok(Arrival::Result(line)) => return self.result(&line),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) if self.may_fall_back() => {
-                return self.fall_back(format!("QEMU ended: {}", self.said));
+                return self.fall_back(format!("QEMU ended: {}", self.last_error_line));
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(GuestError::Died { said: self.said.clone(), console: self.last_lines() });
+                return Err(GuestError::Died {
+                    stderr: self.last_error_line.clone(),
+                    console: self.last_lines(),
+                });
             }
         }
         self.check_deadlines()
@@ -136,50 +138,52 @@ impl<'a> Guest<'a> {
     }
 
     fn last_lines(&self) -> Vec<String> {
-        let buried = self.panic.iter().filter(|line| !self.console.contains(line));
-        buried.chain(&self.console).cloned().collect()
+        let panic = self.panic.iter().filter(|line| !self.console.contains(line));
+        panic.chain(&self.console).cloned().collect()
     }
 
-    fn result(&mut self, line: &str) -> Result<Event, GuestError> {
-        let message = Message::parse(line).map_err(GuestError::Json)?;
-        let ledger = Ledger::read(&self.emulator.vcpus);
+    fn result(&mut self, line: &str) -> Result<GuestEvent, GuestError> {
+        let message = GuestMessage::parse(line).map_err(GuestError::Json)?;
+        let ledger = HostTimes::read(&self.emulator.vcpus);
         if self.last_line.is_none() {
             self.before = ledger.clone().unwrap_or_default();
         }
         self.now = ledger.unwrap_or_else(|| self.now.clone());
         self.last_line = Some(clock::now());
         Ok(match message {
-            Message::Line(line) => Event::Line(line),
-            Message::Alive => Event::Nothing,
-            Message::Over(Over { exit_status, said, printed }) => Event::Over { exit_status, said, printed },
+            GuestMessage::Line(line) => GuestEvent::Line(line),
+            GuestMessage::Alive => GuestEvent::Nothing,
+            GuestMessage::Over(CommandEnd { exit_status, stderr, printed }) => {
+                GuestEvent::Over { exit_status, stderr, printed }
+            }
         })
     }
 
-    fn check_deadlines(&mut self) -> Result<Event, GuestError> {
+    fn check_deadlines(&mut self) -> Result<GuestEvent, GuestError> {
         let now = clock::now();
-        let Setup { boot_deadline, hang_deadline, .. } = self.setup;
+        let GuestSetup { boot_deadline, hang_deadline, .. } = self.setup;
         match self.last_line {
             Some(last) if now.since(last) > hang_deadline => Err(GuestError::Hung {
                 after: hang_deadline,
                 cpus: self.got_since_last_line(),
                 console: self.last_lines(),
             }),
-            Some(_) => Ok(Event::Nothing),
+            Some(_) => Ok(GuestEvent::Nothing),
             None if self.may_fall_back() && now.since(self.began) > SIGN_OF_LIFE => {
                 self.fall_back(format!("the guest showed no sign of life within {SIGN_OF_LIFE}"))
             }
             None if now.since(self.began) > boot_deadline => {
                 Err(GuestError::NotBooted { after: boot_deadline, console: self.last_lines() })
             }
-            None => Ok(Event::Nothing),
+            None => Ok(GuestEvent::Nothing),
         }
     }
 
     fn got_since_last_line(&self) -> Vec<VcpuTime> {
-        Ledger::read(&self.emulator.vcpus).map(|now| now.vcpus_since(&self.now)).unwrap_or_default()
+        HostTimes::read(&self.emulator.vcpus).map(|now| now.vcpus_since(&self.now)).unwrap_or_default()
     }
 
-    /// Whether it got nowhere so far on KVM, and may be tried without.
+    /// Whether it made no progress on KVM, and may be started with emulation.
     fn may_fall_back(&self) -> bool {
         self.emulator.accelerator == Accelerator::Kvm
             && self.setup.machine.acceleration == Acceleration::Auto
@@ -187,10 +191,10 @@ impl<'a> Guest<'a> {
             && self.last_line.is_none()
     }
 
-    fn fall_back(&mut self, reason: String) -> Result<Event, GuestError> {
+    fn fall_back(&mut self, reason: String) -> Result<GuestEvent, GuestError> {
         self.emulator = EmulatorProcess::start(&self.setup, Accelerator::Tcg)?;
         self.began = clock::now();
-        Ok(Event::FellBack { reason })
+        Ok(GuestEvent::FellBack { reason })
     }
 
     /// What runs its instructions.
@@ -213,7 +217,7 @@ impl<'a> Guest<'a> {
         &self.emulator.emulator
     }
 
-    /// Settings that could not be had.
+    /// Settings that could not be applied.
     pub fn caveats(&self) -> &[Caveat] {
         &self.emulator.caveats
     }

@@ -33,7 +33,7 @@ pub(crate) fn release(bytes: &[u8], path: &Path, architecture: Architecture) -> 
     found.ok_or_else(|| GuestError::NoKernel {
         path: path.to_owned(),
         found: what_it_is(bytes),
-        wanted: match architecture {
+        expected: match architecture {
             Architecture::X86_64 => "a bzImage",
             Architecture::Aarch64 => "an uncompressed arm64 Image",
         },

@@ -15,7 +15,7 @@ use howlate_procfs::{Root, virtio_port};
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, finit_module, reboot};
 
-use crate::protocol::{ALIVE, Over, PORT, TASK, Task};
+use crate::protocol::{ALIVE, CommandEnd, GuestTask, PORT, TASK};
 
 /// How long the results' port may take to appear after its driver was loaded.
 const PORT_APPEARS: Span = Span::from_secs(20);
@@ -38,8 +38,8 @@ pub fn serve_as_init() {
     }
     if let Err(error) = serve() {
         // The console is all there is to speak to.
-        let said = fs::File::options().write(true).open("/dev/console");
-        drop(said.and_then(|mut console| writeln!(console, "howlate: {error}")));
+        let console = fs::File::options().write(true).open("/dev/console");
+        drop(console.and_then(|mut console| writeln!(console, "howlate: {error}")));
     }
     rustix::fs::sync();
     let _ = reboot(RebootCommand::PowerOff);
@@ -51,7 +51,7 @@ pub fn serve_as_init() {
 
 fn serve() -> io::Result<()> {
     mount_all()?;
-    let task: Task = serde_json::from_str(&fs::read_to_string(TASK)?)?;
+    let task: GuestTask = serde_json::from_str(&fs::read_to_string(TASK)?)?;
     for module in &task.modules {
         load(Path::new(module)).map_err(|error| failure(module, error))?;
     }
@@ -87,7 +87,7 @@ fn mount_all() -> io::Result<()> {
     Ok(())
 }
 
-/// Control groups that CPU time can be limited for; where the kernel has none, whoever needs them says so.
+/// Control groups that CPU time can be limited for; where the kernel has none, the code that needs them reports it.
 fn control_groups() {
     let (place, empty): (_, Option<&CStr>) = ("/sys/fs/cgroup", None);
     let _ = mount("cgroup2", place, "cgroup2", MountFlags::empty(), empty);
@@ -121,7 +121,7 @@ fn port() -> io::Result<PathBuf> {
 }
 
 /// Runs howlate again, as an ordinary process.
-fn run(task: &Task, port: &Path) -> io::Result<Over> {
+fn run(task: &GuestTask, port: &Path) -> io::Result<CommandEnd> {
     let mut command = Command::new(THIS_PROGRAM);
     command.args(&task.arguments);
     if !task.prints {
@@ -131,9 +131,9 @@ fn run(task: &Task, port: &Path) -> io::Result<Over> {
     command.stdout(if task.prints { Stdio::piped() } else { Stdio::null() });
     command.stderr(Stdio::piped());
     let output = if task.prints { with_signs_of_life(port, &mut command)? } else { command.output()? };
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(Over { exit_status: output.status.code().unwrap_or(-1), said, printed })
+    Ok(CommandEnd { exit_status: output.status.code().unwrap_or(-1), stderr, printed })
 }
 
 /// Runs what uses the port at its end only: a guest that is slow is told from one that stands still.

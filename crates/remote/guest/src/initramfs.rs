@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::cpio::Archive;
-use crate::program::Program;
-use crate::protocol::{TASK, Task};
-use crate::{GuestError, Kernel};
+use crate::program::GuestProgram;
+use crate::protocol::{GuestTask, TASK};
+use crate::{GuestError, GuestKernel};
 
 /// What runs in the guest.
 pub struct GuestCommand {
@@ -23,8 +23,8 @@ pub struct GuestCommand {
 ///
 /// When a module cannot be read.
 pub(crate) fn pack(
-    program: &Program,
-    kernel: &Kernel,
+    program: &GuestProgram,
+    kernel: &GuestKernel,
     command: &GuestCommand,
 ) -> Result<Vec<u8>, GuestError> {
     let mut archive = Archive::default();
@@ -43,7 +43,7 @@ pub(crate) fn pack(
         archive.file(&path, 0o644, &content);
         modules.push(path);
     }
-    let task = Task { modules, arguments: command.arguments.clone(), prints: command.prints };
+    let task = GuestTask { modules, arguments: command.arguments.clone(), prints: command.prints };
     archive.file(TASK, 0o644, &serde_json::to_vec(&task).map_err(GuestError::Json)?);
     Ok(archive.finish())
 }

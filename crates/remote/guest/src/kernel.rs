@@ -14,8 +14,8 @@ const FIRST_FOR_BPF: (u32, u32) = (5, 18);
 
 /// A kernel that can be booted.
 #[derive(Clone, Debug)]
-pub struct Kernel {
-    /// As it was asked for.
+pub struct GuestKernel {
+    /// As it was requested for.
     pub asked: KernelSpec,
     /// As `uname -r` will print it.
     pub release: String,
@@ -27,26 +27,26 @@ pub struct Kernel {
     pub(crate) modules: Vec<PathBuf>,
 }
 
-impl Kernel {
-    /// Finds what was asked for, or fetches it; tells `say` what takes long.
+impl GuestKernel {
+    /// Finds the requested kernel, or fetches it; `say` gets progress messages.
     ///
     /// # Errors
     ///
     /// When it is not there, cannot be read or fetched, or is no kernel for `architecture`.
     pub fn find(
-        asked: &KernelSpec,
+        requested: &KernelSpec,
         architecture: Architecture,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
-        match asked {
-            KernelSpec::File(path) => Self::from_file(asked, path, architecture),
+        match requested {
+            KernelSpec::File(path) => Self::from_file(requested, path, architecture),
             KernelSpec::Host => {
                 let release = rustix::system::uname().release().to_string_lossy().into_owned();
-                Self::from_file(asked, &PathBuf::from(format!("/boot/vmlinuz-{release}")), architecture)
+                Self::from_file(requested, &PathBuf::from(format!("/boot/vmlinuz-{release}")), architecture)
             }
             KernelSpec::Debian(kernel) => {
                 let folder = debian::provide(kernel, architecture, say)?;
-                let mut kernel = Self::from_file(asked, &folder.join("vmlinuz"), architecture)?;
+                let mut kernel = Self::from_file(requested, &folder.join("vmlinuz"), architecture)?;
                 kernel.modules = modules_in(&[folder]);
                 Ok(kernel)
             }
@@ -71,13 +71,23 @@ impl Kernel {
         })
     }
 
-    fn from_file(asked: &KernelSpec, path: &Path, architecture: Architecture) -> Result<Self, GuestError> {
+    fn from_file(
+        requested: &KernelSpec,
+        path: &Path,
+        architecture: Architecture,
+    ) -> Result<Self, GuestError> {
         let bytes =
             std::fs::read(path).map_err(|source| GuestError::Image { path: path.to_owned(), source })?;
         let release = image::release(&bytes, path, architecture)?;
         let installed = PathBuf::from(format!("/lib/modules/{release}/kernel/drivers"));
         let modules = modules_in(&[installed.join("virtio"), installed.join("char")]);
-        Ok(Self { asked: asked.clone(), release, sha256: sha256(&bytes), image: path.to_owned(), modules })
+        Ok(Self {
+            asked: requested.clone(),
+            release,
+            sha256: sha256(&bytes),
+            image: path.to_owned(),
+            modules,
+        })
     }
 }
 
@@ -93,15 +103,21 @@ mod tests {
 
     #[test]
     fn what_an_older_kernel_lacks_is_said() {
-        let said = |release: &str| {
+        let warning = |release: &str| {
             let (asked, sha256) = (KernelSpec::Host, String::new());
-            Kernel { asked, release: release.to_owned(), sha256, image: PathBuf::new(), modules: Vec::new() }
-                .traced_with_less()
+            GuestKernel {
+                asked,
+                release: release.to_owned(),
+                sha256,
+                image: PathBuf::new(),
+                modules: Vec::new(),
+            }
+            .traced_with_less()
         };
-        assert!(said("5.10.0-32-amd64").unwrap().contains("older than 5.18"));
-        assert!(said("4.19.0").is_some() && said("5.17.15+").is_some());
+        assert!(warning("5.10.0-32-amd64").unwrap().contains("older than 5.18"));
+        assert!(warning("4.19.0").is_some() && warning("5.17.15+").is_some());
         for release in ["5.18.0-1-amd64", "6.1.0-56-rt-amd64", "7.3.4+deb13-amd64", "7.3", "10.0.1", "next"] {
-            assert_eq!(said(release), None, "{release}");
+            assert_eq!(warning(release), None, "{release}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels as they are asked for.
+//! Specifications of kernels on the command line.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use howlate_model::nearest;
 
-/// A kernel that was asked for.
+/// A requested kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelSpec {
     /// The image in a file.
@@ -92,9 +92,9 @@ impl FromStr for Flavour {
     fn from_str(text: &str) -> Result<Self, String> {
         let names = Self::ALL.map(Self::name);
         Self::ALL.into_iter().find(|flavour| flavour.name() == text).ok_or_else(|| {
-            let meant =
+            let suggestion =
                 nearest(text, names).map_or_else(String::new, |name| format!("did you mean `{name}`? Or "));
-            format!("there is no kind `{text}`; {meant}choose from {}", names.join(", "))
+            format!("there is no kind `{text}`; {suggestion}choose from {}", names.join(", "))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The same settings in the words of libvirt.
+//! Thread settings as XML of libvirt.
 
 use std::fmt::Write;
 
@@ -53,7 +53,7 @@ mod tests {
             emulator_policy: Some("rr:2".parse().unwrap()),
             vcpu_pin: vec![2, 3],
         };
-        let wanted = "\
+        let expected = "\
 <vcpu placement='static'>2</vcpu>
 <iothreads>1</iothreads>
 <cputune>
@@ -64,7 +64,7 @@ mod tests {
   <emulatorsched scheduler='rr' priority='2'/>
 </cputune>
 ";
-        assert_eq!(libvirt_xml(&settings, 2), wanted);
+        assert_eq!(libvirt_xml(&settings, 2), expected);
         assert!(!libvirt_xml(&HostSettings::default(), 1).contains("sched"));
     }
 }

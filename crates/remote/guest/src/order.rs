@@ -22,7 +22,7 @@ mod tests {
         assert_eq!(counterbalanced(1, 3), [0, 0, 0]);
         let order = counterbalanced(4, 6);
         let places = |kind| -> usize {
-            order.iter().enumerate().filter(|(_, one)| **one == kind).map(|(place, _)| place).sum()
+            order.iter().enumerate().filter(|(_, item)| **item == kind).map(|(place, _)| place).sum()
         };
         assert!((0..4).all(|kind| places(kind) == places(0)));
     }

@@ -11,13 +11,13 @@ use howlate_linux::helper::THIS_PROGRAM;
 use crate::{Architecture, GuestError};
 
 /// A program, with the dynamic loader and the libraries it is linked with.
-pub struct Program {
+pub struct GuestProgram {
     pub(crate) executable: Vec<u8>,
     /// Where in the guest, and what.
     pub(crate) libraries: Vec<(String, Vec<u8>)>,
 }
 
-impl Program {
+impl GuestProgram {
     /// This program, as it runs now, with the libraries mapped into it: what is measured in
     /// the guest is what is measured outside.
     ///
@@ -53,7 +53,7 @@ impl Program {
             Architecture::Aarch64 => EM_AARCH64,
         };
         let wrong =
-            |found: String| GuestError::Program { path: path.to_owned(), found, wanted: architecture };
+            |found: String| GuestError::Program { path: path.to_owned(), found, expected: architecture };
         if parsed.machine != machine {
             return Err(wrong("is for another architecture".into()));
         }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_running_program_brings_its_loader_and_the_c_library() {
-        let program = Program::running().unwrap();
+        let program = GuestProgram::running().unwrap();
         let names: Vec<&str> = program.libraries.iter().map(|(name, _)| name.as_str()).collect();
         if IS_STATIC {
             assert!(names.is_empty(), "{names:?}");
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_program_with_libraries_is_refused_by_name() {
         let own = std::env::current_exe().unwrap();
-        let taken = Program::from_file(&own, Architecture::HERE).map_err(|error| error.to_string());
+        let taken = GuestProgram::from_file(&own, Architecture::HERE).map_err(|error| error.to_string());
         assert_eq!(taken.is_ok(), IS_STATIC);
         assert!(taken.err().is_none_or(|error| error.contains("is not static")));
         let other = if Architecture::HERE == Architecture::X86_64 {
@@ -195,7 +195,10 @@ mod tests {
         } else {
             Architecture::X86_64
         };
-        assert!(Program::from_file(&own, other).is_err());
-        assert!(matches!(Program::from_file(Path::new("/etc/passwd"), other), Err(GuestError::NoElf { .. })));
+        assert!(GuestProgram::from_file(&own, other).is_err());
+        assert!(matches!(
+            GuestProgram::from_file(Path::new("/etc/passwd"), other),
+            Err(GuestError::NoElf { .. })
+        ));
     }
 }

@@ -1,17 +1,17 @@
-//! What host and guest tell each other: a file in the first file system, and lines on a port.
+//! The protocol between host and guest: a file in the initramfs, and lines on a port.
 
 use howlate_model::Line;
 use serde::{Deserialize, Serialize};
 
-/// Where the guest finds what it is to do. Its presence says that this is such a guest.
+/// The task of a guest; its presence means that this is a guest.
 pub(crate) const TASK: &str = "/howlate-task.json";
 
 /// The name of the port that results go through.
 pub(crate) const PORT: &str = "howlate.results";
 
-/// What the guest is to do.
+/// What the guest runs.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Task {
+pub(crate) struct GuestTask {
     /// Modules to load, in this order.
     pub(crate) modules: Vec<String>,
     /// The arguments that howlate gets inside.
@@ -22,34 +22,32 @@ pub(crate) struct Task {
 
 /// One line from the guest: a line of its recording, a sign that it lives, or the last of all.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub(crate) enum GuestMessage {
     Line(Box<Line>),
     Alive,
-    Over(Over),
+    Over(CommandEnd),
 }
 
-/// [`Message::Alive`], from a command that says nothing before its end.
+/// [`GuestMessage::Alive`], from a command that says nothing before its end.
 pub(crate) const ALIVE: &str = "{\"alive\":true}\n";
 
 /// The guest's command has ended.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Over {
-    /// Its exit status.
+pub(crate) struct CommandEnd {
     pub(crate) exit_status: i32,
-    /// What it said on standard error.
-    pub(crate) said: String,
-    /// What it printed, where that is the result.
+    #[serde(rename = "said")]
+    pub(crate) stderr: String,
+    /// Standard output, if that is the result.
     pub(crate) printed: String,
 }
 
-/// [`Over`] with its name, as lines of recordings have theirs.
+/// [`CommandEnd`] with its name, as lines of recordings have theirs.
 #[derive(Serialize, Deserialize)]
 struct Last {
-    over: Over,
+    over: CommandEnd,
 }
 
-impl Over {
-    /// The last line.
+impl CommandEnd {
     pub(crate) fn into_line(self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(&Last { over: self })?;
         line.push(b'\n');
@@ -57,7 +55,7 @@ impl Over {
     }
 }
 
-impl Message {
+impl GuestMessage {
     /// Reads one line. It does not try both kinds: a line of a recording has numbers that do not
     /// survive being read twice.
     pub(crate) fn parse(line: &str) -> serde_json::Result<Self> {
@@ -79,10 +77,10 @@ mod tests {
 
     #[test]
     fn lines_of_the_recording_and_the_last_one_are_told_apart() {
-        let over = Over { exit_status: 3, said: "a \"word\"\n".into(), printed: "a\tb".into() };
+        let over = CommandEnd { exit_status: 3, stderr: "a \"word\"\n".into(), printed: "a\tb".into() };
         let line = String::from_utf8(over.into_line().unwrap()).unwrap();
         assert!(
-            matches!(Message::parse(line.trim_end()), Ok(Message::Over(over)) if over.exit_status == 3 && over.printed == "a\tb")
+            matches!(GuestMessage::parse(line.trim_end()), Ok(GuestMessage::Over(over)) if over.exit_status == 3 && over.printed == "a\tb")
         );
         let mut block = Block::default();
         let ran = MonotonicTime::from_nanos(60);
@@ -90,10 +88,10 @@ mod tests {
         block.record(Wakeup { expected: MonotonicTime::from_nanos(10), ran }, grid);
         let line = serde_json::to_string(&Line::Block(Box::new(block.clone()))).unwrap();
         assert!(
-            matches!(Message::parse(&line), Ok(Message::Line(got)) if *got == Line::Block(Box::new(block)))
+            matches!(GuestMessage::parse(&line), Ok(GuestMessage::Line(got)) if *got == Line::Block(Box::new(block)))
         );
-        assert!(matches!(Message::parse(ALIVE.trim_end()), Ok(Message::Alive)));
-        assert!(Message::parse("{\"alive\":1}").is_err());
-        assert!(Message::parse("[    1.0] a message of the kernel").is_err());
+        assert!(matches!(GuestMessage::parse(ALIVE.trim_end()), Ok(GuestMessage::Alive)));
+        assert!(GuestMessage::parse("{\"alive\":1}").is_err());
+        assert!(GuestMessage::parse("[    1.0] a message of the kernel").is_err());
     }
 }

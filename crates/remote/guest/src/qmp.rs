@@ -81,22 +81,22 @@ mod tests {
         answers: &'static [&'static str],
     ) -> std::thread::JoinHandle<Vec<String>> {
         std::thread::spawn(move || {
-            let mut asked = Vec::new();
+            let mut received = Vec::new();
             let mut commands = BufReader::new(server.try_clone().unwrap()).lines();
             writeln!(server, r#"{{"QMP":{{}}}}"#).unwrap();
             for answer in answers {
                 let command: Value = serde_json::from_str(&commands.next().unwrap().unwrap()).unwrap();
-                asked.push(command["execute"].as_str().unwrap().to_owned());
+                received.push(command["execute"].as_str().unwrap().to_owned());
                 writeln!(server, "{answer}").unwrap();
             }
-            asked
+            received
         })
     }
 
     #[test]
     fn events_between_answers_are_passed_over_and_cpus_are_sorted() {
         let (client, server) = UnixStream::pair().unwrap();
-        let asked = scripted(
+        let commands = scripted(
             server,
             &[
                 r#"{"return":{}}"#,
@@ -107,6 +107,6 @@ mod tests {
         let mut qmp = Qmp::begin(client).unwrap();
         assert_eq!(qmp.vcpu_threads().unwrap(), [11, 12]);
         assert_eq!(qmp.start().unwrap_err().to_string(), "not now");
-        assert_eq!(asked.join().unwrap(), ["qmp_capabilities", "query-cpus-fast", "cont"]);
+        assert_eq!(commands.join().unwrap(), ["qmp_capabilities", "query-cpus-fast", "cont"]);
     }
 }

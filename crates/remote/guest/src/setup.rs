@@ -4,18 +4,17 @@ use howlate_model::Span;
 
 use crate::emulator::VirtualMachine;
 use crate::initramfs::GuestCommand;
-use crate::kernel::Kernel;
-use crate::program::Program;
+use crate::kernel::GuestKernel;
+use crate::program::GuestProgram;
 use crate::vcpu_threads::HostSettings;
 
 /// What a guest is made of.
-pub struct Setup<'a> {
-    /// The virtual machine.
+pub struct GuestSetup<'a> {
     pub machine: &'a VirtualMachine,
     /// The kernel that is booted.
-    pub kernel: &'a Kernel,
-    /// howlate, for inside.
-    pub program: &'a Program,
+    pub kernel: &'a GuestKernel,
+    /// The howlate that runs in the guest.
+    pub program: &'a GuestProgram,
     /// What it is to do.
     pub command: &'a GuestCommand,
     /// Settings of QEMU's threads.

@@ -16,7 +16,7 @@ use howlate_model::Span;
 use howlate_procfs::{ProcessStat, Root};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// A guest is not stopped for longer, whatever it asks for: whoever watches it would take it for dead.
+/// A guest is not stopped for longer than this: it would be taken for hung.
 const MOST: Span = Span::from_millis(500);
 
 /// How often it is looked whether it is stopped, and how long it may take to be.
@@ -80,8 +80,8 @@ mod tests {
 
     use super::*;
 
-    fn asked(port: &mut BufReader<UnixStream>, words: &str) -> String {
-        port.get_mut().write_all(words.as_bytes()).unwrap();
+    fn request(port: &mut BufReader<UnixStream>, text: &str) -> String {
+        port.get_mut().write_all(text.as_bytes()).unwrap();
         let mut answer = String::new();
         port.read_line(&mut answer).unwrap();
         answer
@@ -93,11 +93,11 @@ mod tests {
         let (guest, host) = UnixStream::pair().unwrap();
         answer(host, sleeps.0.id()).unwrap();
         let mut guest = BufReader::new(guest);
-        let lasted: u64 = asked(&mut guest, "5000000\n").trim().parse().unwrap();
+        let lasted: u64 = request(&mut guest, "5000000\n").trim().parse().unwrap();
         assert!(lasted >= 5_000_000, "{lasted}");
         let stat = ProcessStat::read(&Root::live(), Pid::from_child(&sleeps.0)).unwrap();
         assert!(!stat.is_stopped(), "it goes on before that is told");
-        assert_eq!(asked(&mut guest, "for ever\n"), "", "what is no request ends it");
+        assert_eq!(request(&mut guest, "for ever\n"), "", "what is no request ends it");
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
             stopped
         });
         let mut guest = BufReader::new(guest);
-        assert_eq!(asked(&mut guest, "18446744073709551615\n"), "500000000\n");
+        assert_eq!(request(&mut guest, "18446744073709551615\n"), "500000000\n");
         drop(guest);
         assert_eq!(served.join().unwrap(), [MOST]);
     }

@@ -6,7 +6,7 @@ use howlate_model::{
 };
 use howlate_procfs::{Root, Schedstat, Stat, ticks};
 
-/// What is asked for the emulator's threads.
+/// Settings of the emulator's threads.
 #[derive(Clone, Debug, Default)]
 pub struct HostSettings {
     /// For the threads that run the guest's CPUs.
@@ -18,7 +18,7 @@ pub struct HostSettings {
 }
 
 /// The emulator's threads with their settings.
-pub(crate) struct Threads {
+pub(crate) struct VcpuThreads {
     pub(crate) vcpus: Vec<HostThread>,
     pub(crate) emulator: HostThread,
     pub(crate) caveats: Vec<Caveat>,
@@ -26,7 +26,7 @@ pub(crate) struct Threads {
 
 impl HostSettings {
     /// Applies them, and reads back what is in force.
-    pub(crate) fn apply(&self, vcpus: &[u32], emulator: u32) -> std::io::Result<Threads> {
+    pub(crate) fn apply(&self, vcpus: &[u32], emulator: u32) -> std::io::Result<VcpuThreads> {
         let mut caveats = Vec::new();
         for (index, tid) in vcpus.iter().enumerate() {
             // One thread for all CPUs may run wherever they may.
@@ -39,16 +39,16 @@ impl HostSettings {
         set(emulator, self.emulator_policy, &mut caveats)?;
         let vcpus = vcpus.iter().map(|tid| in_force(*tid)).collect::<Result<_, _>>()?;
         caveats.dedup();
-        Ok(Threads { vcpus, emulator: in_force(emulator)?, caveats })
+        Ok(VcpuThreads { vcpus, emulator: in_force(emulator)?, caveats })
     }
 }
 
-fn set(tid: u32, asked: Option<Policy>, caveats: &mut Vec<Caveat>) -> std::io::Result<()> {
-    let Some(asked) = asked else { return Ok(()) };
-    if let Err(error) = sched::set_policy(tid, asked) {
+fn set(tid: u32, policy: Option<Policy>, caveats: &mut Vec<Caveat>) -> std::io::Result<()> {
+    let Some(policy) = policy else { return Ok(()) };
+    if let Err(error) = sched::set_policy(tid, policy) {
         let in_force = sched::policy(tid)?;
         caveats.push(Caveat::policy_refused(
-            asked,
+            policy,
             in_force,
             of_qemu(&error),
             Some(PolicyRemedy::RootOnHost),
@@ -57,10 +57,10 @@ fn set(tid: u32, asked: Option<Policy>, caveats: &mut Vec<Caveat>) -> std::io::R
     Ok(())
 }
 
-fn pin(tid: u32, asked: CpuSet, caveats: &mut Vec<Caveat>) -> std::io::Result<()> {
-    if let Err(error) = sched::bind_thread(tid, &asked) {
+fn pin(tid: u32, cpus: CpuSet, caveats: &mut Vec<Caveat>) -> std::io::Result<()> {
+    if let Err(error) = sched::bind_thread(tid, &cpus) {
         let in_force = sched::affinity_of(tid)?;
-        caveats.push(Caveat::AffinityDiffers { asked, in_force, reason: of_qemu(&error) });
+        caveats.push(Caveat::AffinityDiffers { asked: cpus, in_force, reason: of_qemu(&error) });
     }
     Ok(())
 }
@@ -73,14 +73,14 @@ fn in_force(tid: u32) -> std::io::Result<HostThread> {
     Ok(HostThread { tid, policy: sched::policy(tid)?, cpus: sched::affinity_of(tid)? })
 }
 
-/// What the host had given and taken at one moment.
+/// CPU times on the host at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct HostTimes {
     steal: Option<Span>,
     vcpus: Vec<Schedstat>,
 }
 
-impl Ledger {
+impl HostTimes {
     /// Reads it for the threads of the guest's CPUs; `None` when one is gone.
     pub(crate) fn read(vcpus: &[HostThread]) -> Option<Self> {
         let root = Root::live();
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_a_thread_got_is_the_difference_of_two_readings() {
-        let ledger = |steal, ran, waited| Ledger {
+        let ledger = |steal, ran, waited| HostTimes {
             steal: Some(Span::from_nanos(steal)),
             vcpus: vec![Schedstat {
                 ran: Span::from_nanos(ran),
@@ -124,13 +124,13 @@ mod tests {
 
     #[test]
     fn settings_are_applied_to_another_thread_and_read_back() {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
-            tell.send(howlate_linux::thread::id()).unwrap();
+            sender.send(howlate_linux::thread::id()).unwrap();
             let _ = ended.recv();
         });
-        let tid = told.recv().unwrap();
+        let tid = receiver.recv().unwrap();
         let cpu = sched::affinity().unwrap().iter().next().unwrap();
         let settings =
             HostSettings { vcpu_policy: Some(Policy::Batch), vcpu_pin: vec![cpu], emulator_policy: None };

@@ -83,14 +83,14 @@ mod tests {
             return howlate_testing::skip("only root may hold /dev/cpu_dma_latency");
         }
         // As `tune` has it, and as doctor has it, who says nothing where CPUs have no idle states: of a machine that has some.
-        let knob = howlate_knobs::named("cpu_dma_latency").unwrap();
+        let knob = howlate_system::settings::find("cpu_dma_latency").unwrap();
         let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/systems/rt-kernel");
         let root = howlate_procfs::Root::at(tree);
         let findings = howlate_system::examine(&root);
         let finding = findings.into_iter().find(|one| one.id == howlate_model::FindingId::CpuDmaLatency);
         let of_doctor = finding.and_then(|one| one.remedy).into_iter().flat_map(|remedy| remedy.apply);
         let of_tune = knob
-            .permanent(&knob.state(&root), howlate_knobs::Whose::Program)
+            .permanent(&knob.state(&root), howlate_system::settings::AppliesTo::Program)
             .into_iter()
             .filter(|one| one.by == "shell");
         let of_tune = of_tune.map(|one| one.apply);

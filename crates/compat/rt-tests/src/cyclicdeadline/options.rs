@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use howlate_cyclictest::getopt::{GivenOption, OptionSpec, Takes, getopt};
-use howlate_cyclictest::number::{leading, seconds};
+use crate::getopt::{GivenOption, OptionSpec, Takes, getopt};
+use crate::number::{leading, seconds};
 use howlate_model::CpuSet;
 
-use crate::dialect::Dialect;
+use crate::compat::Compat;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whose output to write.
-    pub dialect: Dialect,
+    pub dialect: Compat,
     /// One each.
     pub threads: Vec<Thread>,
     /// CPUs that were named, or all with `-a` alone; `None`: those of the calling process.
@@ -116,7 +116,7 @@ const SHARE_OF_ALL: u64 = 80;
 /// # Errors
 ///
 /// For help, and for what cannot be.
-pub fn read(words: &[String], bindable: &CpuSet, dialect: Dialect) -> Result<Options, Refusal> {
+pub fn read(words: &[String], bindable: &CpuSet, dialect: Compat) -> Result<Options, Refusal> {
     let is_new = |id: Id| matches!(id, Id::Debug | Id::Verbose);
     let known: Vec<_> = KNOWN.into_iter().filter(|one| dialect.is_silent() || !is_new(one.id)).collect();
     let given = getopt(words, &known).map_err(|error| Refusal::Unreadable(error.to_string()))?;
@@ -135,7 +135,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(dialect: Dialect) -> Self {
+    fn new(dialect: Compat) -> Self {
         let options = Options {
             dialect,
             threads: Vec::new(),
@@ -234,13 +234,13 @@ const fn invalid(text: String) -> Refusal {
 mod tests {
     use super::*;
 
-    fn read_as(line: &str, dialect: Dialect) -> Result<Options, Refusal> {
+    fn read_as(line: &str, dialect: Compat) -> Result<Options, Refusal> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         read(&words, &"0-3".parse().unwrap(), dialect)
     }
 
     fn ok(line: &str) -> Options {
-        read_as(line, Dialect::V2_4).unwrap()
+        read_as(line, Compat::V2_4).unwrap()
     }
 
     fn threads(line: &str) -> Vec<(u64, u64)> {
@@ -287,14 +287,14 @@ mod tests {
 
     #[test]
     fn two_options_came_after_2_4() {
-        assert!(matches!(read_as("--verbose", Dialect::V2_4), Err(Refusal::Unreadable(_))));
-        let options = read_as("--verbose --debug", Dialect::V2_6).unwrap();
+        assert!(matches!(read_as("--verbose", Compat::V2_4), Err(Refusal::Unreadable(_))));
+        let options = read_as("--verbose --debug", Compat::V2_6).unwrap();
         assert!(options.verbose && options.debug);
     }
 
     #[test]
     fn what_cannot_be_is_refused_with_what_can() {
-        let refused = |line: &str| match read_as(line, Dialect::V2_6) {
+        let refused = |line: &str| match read_as(line, Compat::V2_6) {
             Err(Refusal::Invalid(text) | Refusal::Unreadable(text)) => text,
             other => panic!("{line}: {other:?}"),
         };
@@ -307,6 +307,6 @@ mod tests {
         assert!(refused("-t 3 -s -500").starts_with("thread 2 would have a period of 0 us"));
         assert_eq!(refused("-t -3"), "-t -3 is out of range; write 1 to 1000");
         assert_eq!(refused("--nothing"), "unrecognized option '--nothing'");
-        assert_eq!(read_as("-h", Dialect::V2_6), Err(Refusal::Help));
+        assert_eq!(read_as("-h", Compat::V2_6), Err(Refusal::Help));
     }
 }

@@ -1,11 +1,11 @@
 //! What cyclicdeadline prints and writes.
 
-use howlate_cyclictest::{RunFacts, json_head};
+use crate::run_facts::{RunFacts, json_head};
 use howlate_model::{Latency, Span};
 
 use super::options::{Options, Thread};
 use super::tally::{Tally, micros};
-use crate::dialect::Dialect;
+use crate::compat::Compat;
 
 /// What each thread asks for, and that what it does in a period, which takes `turn`, fits.
 pub fn intervals(options: &Options, turn: Span) -> String {
@@ -71,7 +71,7 @@ pub fn missed(number: usize, tally: &Tally) -> Option<String> {
 }
 
 /// The file that `--json` asks for.
-pub fn json(dialect: Dialect, tallies: &[Tally], facts: &RunFacts) -> String {
+pub fn json(dialect: Compat, tallies: &[Tally], facts: &RunFacts) -> String {
     let indent = dialect.indent();
     let thread = |(number, tally): (usize, &Tally)| {
         let Tally { cycles, min, max, .. } = tally;
@@ -83,7 +83,7 @@ pub fn json(dialect: Dialect, tallies: &[Tally], facts: &RunFacts) -> String {
     let threads: Vec<String> = tallies.iter().enumerate().map(thread).collect();
     format!(
         "{}  \"num_threads\": {},\n  \"resolution_in_ns\": 0,\n  \"thread\": {{\n{}\n  }}\n}}\n",
-        json_head(dialect.version(), facts),
+        json_head(dialect.version_without_cyclictest(), facts),
         tallies.len(),
         threads.join(",\n")
     )
@@ -96,7 +96,7 @@ mod tests {
 
     fn options(line: &str) -> Options {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read(&words, &"0-1".parse().unwrap(), Dialect::V2_4).unwrap()
+        read(&words, &"0-1".parse().unwrap(), Compat::V2_4).unwrap()
     }
 
     fn tallies(nanos: &[i64]) -> Vec<Tally> {
@@ -140,15 +140,15 @@ mod tests {
     #[test]
     fn json_is_what_the_originals_is() {
         let tallies = tallies(&[1_000, 3_000, 4_000]);
-        let text = json(Dialect::V2_4, &tallies, &RunFacts::default());
+        let text = json(Compat::V2_4, &tallies, &RunFacts::default());
         let end = "  \"num_threads\": 2,\n  \"resolution_in_ns\": 0,\n  \"thread\": {\n    \"0\": {\n\t \"cycles\": 3,\n\t \"min\": 1,\n\t \"max\": 4,\n\t \"avg\": 2.67\n    },\n    \"1\": {\n\t \"cycles\": 0,\n\t \"min\": 0,\n\t \"max\": 0,\n\t \"avg\": 0.00\n    }\n  }\n}\n";
         assert!(text.ends_with(end), "{text}");
-        for dialect in [Dialect::V2_4, Dialect::V2_10] {
+        for dialect in [Compat::V2_4, Compat::V2_10] {
             let text = json(dialect, &tallies, &RunFacts::default());
             let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-            assert_eq!(json["rt_test_version:"], dialect.version());
+            assert_eq!(json["rt_test_version:"], dialect.version_without_cyclictest());
             assert_eq!(json["thread"]["0"]["avg"], 2.67);
         }
-        assert!(json(Dialect::V2_10, &tallies, &RunFacts::default()).contains("\n      \"cycles\": 3,\n"));
+        assert!(json(Compat::V2_10, &tallies, &RunFacts::default()).contains("\n      \"cycles\": 3,\n"));
     }
 }

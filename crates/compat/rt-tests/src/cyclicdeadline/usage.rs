@@ -1,6 +1,6 @@
 //! The options of cyclicdeadline, listed.
 
-use crate::dialect::Dialect;
+use crate::compat::Compat;
 
 /// An option: its names, and what it does.
 const ROWS: [(&str, &str); 12] = [
@@ -22,7 +22,7 @@ const DEBUG: &str = "    --debug";
 const VERBOSE: &str = "    --verbose";
 
 /// All options of a dialect.
-pub fn usage(dialect: Dialect) -> String {
+pub fn usage(dialect: Compat) -> String {
     let known = ROWS.iter().filter(|(names, _)| dialect.is_silent() || ![DEBUG, VERBOSE].contains(names));
     let rows: String = known.map(|(names, what)| format!("  {names:<25}{what}\n")).collect();
     format!(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use howlate_cyclictest::getopt::{GivenOption, OptionSpec, Takes, getopt};
+use crate::getopt::{GivenOption, OptionSpec, Takes, getopt};
 use howlate_model::CpuSet;
 
 use super::length::{micros, seconds};

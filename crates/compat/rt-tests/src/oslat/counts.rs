@@ -75,11 +75,11 @@ impl Counts {
 mod tests {
     use super::super::options::read;
     use super::*;
-    use crate::dialect::Dialect;
+    use crate::compat::Compat;
 
     fn options(line: &str) -> Options {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read(&words, &"0".parse().unwrap(), Dialect::V2_6).unwrap()
+        read(&words, &"0".parse().unwrap(), Compat::V2_6).unwrap()
     }
 
     #[test]

@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use howlate_cyclictest::getopt::{GivenOption, OptionSpec, Takes, getopt};
-use howlate_cyclictest::number::{leading, seconds};
+use crate::getopt::{GivenOption, OptionSpec, Takes, getopt};
+use crate::number::{leading, seconds};
 use howlate_model::{CpuSet, Policy, Priority};
 
-use crate::dialect::Dialect;
+use crate::compat::Compat;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whose output to write.
-    pub dialect: Dialect,
+    pub dialect: Compat,
     /// Buckets; the last one holds what is longer.
     pub buckets: usize,
     /// How wide each is, in nanoseconds.
@@ -110,7 +110,7 @@ const BUCKETS: usize = 32;
 /// # Errors
 ///
 /// For help, and for what cannot be.
-pub fn read(words: &[String], bindable: &CpuSet, dialect: Dialect) -> Result<Options, Refusal> {
+pub fn read(words: &[String], bindable: &CpuSet, dialect: Compat) -> Result<Options, Refusal> {
     let known: Vec<_> = KNOWN.into_iter().filter(|one| one.id != Id::Width || dialect.has_widths()).collect();
     let given = getopt(words, &known).map_err(|error| Refusal::Unreadable(error.to_string()))?;
     let mut draft = Draft::new(dialect);
@@ -128,7 +128,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(dialect: Dialect) -> Self {
+    fn new(dialect: Compat) -> Self {
         let options = Options {
             dialect,
             buckets: BUCKETS,
@@ -252,13 +252,13 @@ fn cpus(list: Option<&str>, bindable: &CpuSet) -> Result<CpuSet, Refusal> {
 mod tests {
     use super::*;
 
-    fn read_as(line: &str, dialect: Dialect) -> Result<Options, Refusal> {
+    fn read_as(line: &str, dialect: Compat) -> Result<Options, Refusal> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         read(&words, &"0-3".parse().unwrap(), dialect)
     }
 
     fn ok(line: &str) -> Options {
-        read_as(line, Dialect::V2_4).unwrap()
+        read_as(line, Compat::V2_4).unwrap()
     }
 
     #[test]
@@ -282,10 +282,10 @@ mod tests {
 
     #[test]
     fn widths_came_after_2_4() {
-        assert!(matches!(read_as("-W 500", Dialect::V2_4), Err(Refusal::Unreadable(_))));
-        let options = read_as("-W 500", Dialect::V2_6).unwrap();
+        assert!(matches!(read_as("-W 500", Compat::V2_4), Err(Refusal::Unreadable(_))));
+        let options = read_as("-W 500", Compat::V2_6).unwrap();
         assert_eq!((options.width_ns, options.buckets), (500, 64));
-        assert_eq!(read_as("-W 2000", Dialect::V2_10).unwrap().buckets, 32);
+        assert_eq!(read_as("-W 2000", Compat::V2_10).unwrap().buckets, 32);
     }
 
     #[test]
@@ -298,14 +298,14 @@ mod tests {
             ("-m 4X", "Unknown workload memory size '4X'."),
             ("-w cpu", "Unknown workload 'cpu'.  Please choose from: 'no', 'memmove'"),
         ] {
-            assert_eq!(read_as(line, Dialect::V2_4), Err(Refusal::Invalid(words.to_owned())), "{line}");
+            assert_eq!(read_as(line, Compat::V2_4), Err(Refusal::Invalid(words.to_owned())), "{line}");
         }
         let no_cpus = "parse_cpumask failed: threads can be bound to CPUs 0-3.";
-        assert_eq!(read_as("-c 9", Dialect::V2_4), Err(Refusal::NoCpus(no_cpus.to_owned())));
+        assert_eq!(read_as("-c 9", Compat::V2_4), Err(Refusal::NoCpus(no_cpus.to_owned())));
         assert_eq!(
-            read_as("--nothing", Dialect::V2_4),
+            read_as("--nothing", Compat::V2_4),
             Err(Refusal::Unreadable("unrecognized option '--nothing'".into()))
         );
-        assert_eq!(read_as("-h", Dialect::V2_4), Err(Refusal::Help));
+        assert_eq!(read_as("-h", Compat::V2_4), Err(Refusal::Help));
     }
 }

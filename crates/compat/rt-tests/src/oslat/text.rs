@@ -1,6 +1,6 @@
 //! What oslat prints and writes.
 
-use howlate_cyclictest::{RunFacts, json_head};
+use crate::run_facts::{RunFacts, json_head};
 use howlate_model::{Policy, Span};
 
 use super::counts::Counts;
@@ -109,7 +109,7 @@ pub fn json(options: &Options, results: &Results, facts: &RunFacts) -> String {
     let threads: Vec<String> = results.cpus.iter().enumerate().map(thread).collect();
     format!(
         "{}  \"num_threads\": {},\n  \"thread\": {{\n{}\n  }}\n}}\n",
-        json_head(options.dialect.version(), facts),
+        json_head(options.dialect.version_without_cyclictest(), facts),
         results.cpus.len(),
         threads.join(",\n")
     )
@@ -141,11 +141,11 @@ fn thread(number: usize, one: &CpuResult, options: &Options) -> String {
 mod tests {
     use super::super::options::read;
     use super::*;
-    use crate::dialect::Dialect;
+    use crate::compat::Compat;
 
     fn options(line: &str) -> Options {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read(&words, &"0-1".parse().unwrap(), Dialect::V2_4).unwrap()
+        read(&words, &"0-1".parse().unwrap(), Compat::V2_4).unwrap()
     }
 
     fn results(options: &Options) -> Results {
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn with_buckets_of_parts_of_a_microsecond_times_are_whole_nanoseconds() {
         let words: Vec<String> = ["-b", "5", "--bucket-width", "500"].map(str::to_owned).into();
-        let options = read(&words, &"0-1".parse().unwrap(), Dialect::V2_10).unwrap();
+        let options = read(&words, &"0-1".parse().unwrap(), Compat::V2_10).unwrap();
         let text = json(&options, &results(&options), &RunFacts::default());
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         let thread = &json["thread"]["0"];

@@ -1,6 +1,6 @@
 //! The options of oslat, listed.
 
-use crate::dialect::Dialect;
+use crate::compat::Compat;
 
 /// An option: its names, and what it does.
 const ROWS: [(&str, &str); 16] = [
@@ -25,7 +25,7 @@ const ROWS: [(&str, &str); 16] = [
 const WIDTH: &str = "-W, --bucket-width=NS";
 
 /// All options of a dialect.
-pub fn usage(dialect: Dialect) -> String {
+pub fn usage(dialect: Compat) -> String {
     let known = ROWS.iter().filter(|(names, _)| *names != WIDTH || dialect.has_widths());
     let rows: String = known.map(|(names, what)| format!("  {names:<27}{what}\n")).collect();
     format!(

@@ -1,6 +1,8 @@
 //! The counter behind every reading of the clock.
 
-use howlate_knobs::clocksource::{AVAILABLE, CURRENT, first_quick, is_quick};
+use crate::settings::{
+    AVAILABLE_CLOCKSOURCES, CURRENT_CLOCKSOURCE, first_read_in_user_space, is_read_in_user_space,
+};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
@@ -13,7 +15,7 @@ const WHY: &str = "Every reading of the clock reads this counter. One in a devic
     cannot be read without entering the kernel.";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let (current, available) = (root.reading(CURRENT), root.reading(AVAILABLE));
+    let (current, available) = (root.reading(CURRENT_CLOCKSOURCE), root.reading(AVAILABLE_CLOCKSOURCES));
     let Some(name) = current.text() else {
         let draft = finding(FindingId::Clocksource, Verdict::Unknown, "the clock source could not be read");
         return Some(draft.seen(&current).why(WHY).end());
@@ -22,7 +24,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let draft = finding(FindingId::Clocksource, verdict, format!("the clock source is {name}"));
     let draft = draft.seen(&current).seen(&available).why(WHY);
     let names = available.text().unwrap_or_default();
-    let quick = first_quick(names);
+    let quick = first_read_in_user_space(names);
     Some(draft.when(verdict == Verdict::Costs, |draft| mend(root, draft, quick)).end())
 }
 
@@ -46,7 +48,7 @@ fn mend(root: &Root, draft: Draft, quick: Option<&str>) -> Draft {
 }
 
 fn verdict(name: &str) -> Verdict {
-    if is_quick(name) {
+    if is_read_in_user_space(name) {
         Verdict::Good
     } else if SLOW.contains(&name) {
         Verdict::Costs

@@ -1,6 +1,6 @@
 //! A finding being written.
 
-use howlate_knobs::{Files, boot_remedy};
+use crate::settings::{NumberedFiles, boot_remedy};
 use howlate_model::{Cost, Finding, FindingId, Remedy, Verdict};
 use howlate_procfs::{Reading, Root};
 
@@ -69,12 +69,12 @@ impl Draft {
 
     /// Turns the knob of this name, as it is on this machine.
     pub(super) fn turn(self, root: &Root, knob: &str) -> Self {
-        self.mend(howlate_knobs::remedy(root, knob))
+        self.mend(crate::settings::remedy(root, knob))
     }
 
     /// Turns it for a while: what it takes away is there for a reason.
     pub(super) fn turn_for_now(self, root: &Root, knob: &str) -> Self {
-        self.mend(Remedy { lasting: Vec::new(), ..howlate_knobs::remedy(root, knob) })
+        self.mend(Remedy { lasting: Vec::new(), ..crate::settings::remedy(root, knob) })
     }
 
     /// A remark beside the last command that mends it.
@@ -97,7 +97,7 @@ impl Draft {
     }
 
     /// One file of each distinct value as evidence.
-    pub(super) fn examples(self, files: &Files) -> Self {
+    pub(super) fn examples(self, files: &NumberedFiles) -> Self {
         files.examples().into_iter().fold(self, |draft, reading| draft.seen(reading))
     }
 

@@ -1,8 +1,8 @@
 //! How fast the CPUs run, and who decides.
 
-use howlate_knobs::Files;
-use howlate_knobs::boost::{BOOST, NO_TURBO};
-use howlate_knobs::energy_preference::preferences;
+use crate::settings::NumberedFiles;
+use crate::settings::energy_preferences;
+use crate::settings::{BOOST_FILE, NO_TURBO_FILE};
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR, Isolation, Reading, Root};
 
@@ -155,13 +155,13 @@ pub(super) fn limit(root: &Root) -> Option<Finding> {
             "look for the reason first, which no setting lifts: heat, the power supply, the battery, a power limit of the firmware",
         )
     });
-    let no_turbo = root.reading(NO_TURBO);
+    let no_turbo = root.reading(NO_TURBO_FILE);
     if no_turbo.text() == Some("1") {
-        let write = |value: &str| format!("echo {value} | sudo tee {NO_TURBO}");
+        let write = |value: &str| format!("echo {value} | sudo tee {NO_TURBO_FILE}");
         return Some(draft.seen(&no_turbo).apply(write("0")).undo(write("1")).end());
     }
-    let all = Files::list(root, FREQUENCY_POLICIES, "policy", "scaling_max_freq");
-    let all = all.numbered(|one| low.iter().any(|low| low.number == one));
+    let all = NumberedFiles::list(root, FREQUENCY_POLICIES, "policy", "scaling_max_freq");
+    let all = all.filter_numbers(|one| low.iter().any(|low| low.number == one));
     let hardware = worst.hardware?.to_string();
     // What is read there may be the limit of somebody else: written back, it would be the user's own from then on.
     let apply = all.write(&hardware).remedy.apply;
@@ -224,7 +224,7 @@ fn tenfold(lowest: u64, highest: u64) -> String {
 /// Source: `Documentation/admin-guide/pm/intel_pstate.rst`, energy vs performance hints.
 pub(super) fn preference(root: &Root) -> Option<Finding> {
     let matter: Vec<u32> = Policy::all(root).iter().map(|policy| policy.number).collect();
-    let preferences = preferences(root).numbered(|policy| matter.contains(&policy));
+    let preferences = energy_preferences(root).filter_numbers(|policy| matter.contains(&policy));
     if preferences.is_empty() {
         return None;
     }
@@ -247,7 +247,7 @@ pub(super) fn preference(root: &Root) -> Option<Finding> {
 
 /// Whether the processor may run faster than its base frequency.
 pub(super) fn turbo(root: &Root) -> Option<Finding> {
-    let (no_turbo, boost) = (root.reading(NO_TURBO), root.reading(BOOST));
+    let (no_turbo, boost) = (root.reading(NO_TURBO_FILE), root.reading(BOOST_FILE));
     let (seen, on) = match (no_turbo.text(), boost.text()) {
         (Some(value), _) => (&no_turbo, value == "0"),
         (None, Some(value)) => (&boost, value == "1"),

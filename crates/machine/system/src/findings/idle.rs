@@ -1,6 +1,6 @@
 //! How deeply idle CPUs sleep, and how long they take to come back.
 
-use howlate_knobs::idle_states::NOTICEABLE_US;
+use crate::settings::NOTICEABLE_US;
 use howlate_model::{CpuSet, Finding, FindingId, IdleState, Verdict};
 use howlate_procfs::{CommandLine, Isolation, Reading, Root, Unreadable, hypervisor};
 

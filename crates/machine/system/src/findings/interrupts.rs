@@ -1,7 +1,7 @@
 //! Which CPUs handle interrupts.
 
-use howlate_knobs::irq_affinity::{handled_by, managed_near, movable};
-use howlate_knobs::{Files, boot_remedy, housekeeping, tuning_daemons};
+use crate::settings::{NumberedFiles, boot_remedy, housekeeping, tuning_daemons};
+use crate::settings::{handled_by, managed_near, movable};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Isolation, Kernel, Root};
 
@@ -20,7 +20,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let draft = if apart.is_empty() {
         // Without isolated CPUs there is no place to keep free; the count is worth knowing.
         let is_free = |list: &str| list.parse().is_ok_and(|list| isolation.online.without(&list).is_empty());
-        let free = movable.only(is_free);
+        let free = movable.filter_values(is_free);
         let found = format!("{} of {} interrupts may be sent to any CPU", free.len(), movable.len());
         let draft = finding(FindingId::InterruptAffinity, Verdict::Note, found).examples(&free);
         let first = isolation.online.iter().next().unwrap_or(0);
@@ -62,7 +62,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
 /// To the CPUs that keep house. What moves them back comes to a stop before; for good they begin there: their numbers change from start
 /// to start.
 fn sent_away(root: &Root, draft: Draft) -> Draft {
-    let is_balanced = tuning_daemons::at_work(root).contains(&"irqbalance");
+    let is_balanced = tuning_daemons::running(root).contains(&"irqbalance");
     let draft = draft
         .when(is_balanced, |draft| draft.apply("sudo systemctl stop irqbalance   # it may move them again"));
     let draft = draft.turn_for_now(root, "irq_affinity");
@@ -75,10 +75,10 @@ fn sent_away(root: &Root, draft: Draft) -> Draft {
 }
 
 /// Queues of disks that come to CPUs that are set apart, and need not: nobody has told the kernel to keep them away.
-fn avoidable_queues(root: &Root, isolation: &Isolation) -> Files {
+fn avoidable_queues(root: &Root, isolation: &Isolation) -> NumberedFiles {
     let managed = managed_near(root, &isolation.separated());
     let is_told = flag_is_set(root) || Kernel::read(root).at_least(5, 6) == Some(false);
-    if is_told { managed.numbered(|_| false) } else { managed }
+    if is_told { managed.filter_numbers(|_| false) } else { managed }
 }
 
 fn flag_is_set(root: &Root) -> bool {

@@ -1,6 +1,6 @@
 //! CPUs that the scheduler and the tick leave alone.
 
-use howlate_knobs::{core_to_isolate, housekeeping, nohz_full};
+use crate::settings::{NOHZ_FULL_FILE, core_to_isolate, housekeeping};
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{CgroupMembership, CommandLine, Isolation, Root, SELF, container, parse_cpu_list};
 
@@ -160,7 +160,7 @@ fn ineffective(line: &CommandLine) -> Draft {
 
 /// CPUs whose tick stops while a single thread runs.
 pub(super) fn tickless(root: &Root) -> Option<Finding> {
-    let reading = root.reading(nohz_full::FILE);
+    let reading = root.reading(NOHZ_FULL_FILE);
     let isolation = Isolation::read(root);
     let (line, config) = (CommandLine::read(root), KernelConfig::read(root));
     let tickless = parse_cpu_list(&reading);

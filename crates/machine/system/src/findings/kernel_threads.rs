@@ -1,7 +1,7 @@
 //! What is kept away from isolated CPUs by default: interrupts that come later, the kernel's own threads, packets, and callbacks of RCU.
 
-use howlate_knobs::receive_steering::FOLDER as CARDS;
-use howlate_knobs::{housekeeping, workqueue_cpus};
+use crate::settings::RECEIVE_STEERING_FOLDER as CARDS;
+use crate::settings::{WORKQUEUE_CPUS_FILE, housekeeping};
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Isolation, ProcessStat, Reading, Root, Status, children};
 
@@ -72,7 +72,7 @@ pub(super) fn threads(root: &Root) -> Option<Finding> {
     if apart.is_empty() {
         return None;
     }
-    let workqueues = root.reading(workqueue_cpus::FILE);
+    let workqueues = root.reading(WORKQUEUE_CPUS_FILE);
     let threads = on(root, &apart);
     let (is_known, threads) = (threads.is_some(), threads.unwrap_or_default());
     let by_work = workqueues.text().is_some_and(|mask| apart.iter().any(|cpu| is_in_mask(mask, cpu)));
@@ -139,7 +139,7 @@ fn move_away(root: &Root, draft: Draft, threads: &[KernelThread]) -> Draft {
     if KernelConfig::read(root).is_off("CONFIG_NO_HZ_FULL") {
         return draft;
     }
-    let lasting = howlate_knobs::boot_remedy(root, &format!("nohz_full={freed}")).apply;
+    let lasting = crate::settings::boot_remedy(root, &format!("nohz_full={freed}")).apply;
     lasting.into_iter().fold(draft, Draft::lasting)
 }
 

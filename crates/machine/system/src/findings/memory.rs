@@ -1,6 +1,8 @@
 //! What the kernel does to memory behind a program's back.
 
-use howlate_knobs::{numa_balancing, same_page_merging, swappiness, transparent_huge_pages};
+use crate::settings::{
+    NUMA_BALANCING_FILE, SAME_PAGE_MERGING_FILE, SWAPPINESS_FILE, TRANSPARENT_HUGE_PAGES_FILE,
+};
 use howlate_model::{Finding, FindingId, Verdict, shell_word};
 use howlate_procfs::{Root, bracketed_choice, read_cpu_list};
 
@@ -10,7 +12,7 @@ use super::draft::{Draft, finding};
 ///
 /// Source: `Documentation/admin-guide/mm/transhuge.rst`.
 pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
-    let reading = root.reading(transparent_huge_pages::FILE);
+    let reading = root.reading(TRANSPARENT_HUGE_PAGES_FILE);
     let choice = bracketed_choice(reading.text()?)?.to_owned();
     let always = choice == "always";
     let verdict = if always { Verdict::Costs } else { Verdict::Good };
@@ -78,7 +80,7 @@ pub(super) fn swap(root: &Root) -> Option<Finding> {
     };
     let verdict = if areas.is_empty() { Verdict::Good } else { Verdict::Note };
     let meminfo = root.reading("/proc/meminfo").lines(|line| line.starts_with("MemAvailable:"));
-    let draft = finding(FindingId::Swap, verdict, found).seen(&swaps).seen(&root.reading(swappiness::FILE));
+    let draft = finding(FindingId::Swap, verdict, found).seen(&swaps).seen(&root.reading(SWAPPINESS_FILE));
     let draft = draft.when(!areas.is_empty(), |draft| draft.seen(&meminfo)).why(if is_compressed && !areas.is_empty() {
         "A page that was compressed is unpacked when it is touched, and the thread waits. Locked memory (mlockall) stays."
     } else {
@@ -107,7 +109,7 @@ pub(super) fn swap(root: &Root) -> Option<Finding> {
 ///
 /// Source: Documentation/admin-guide/mm/ksm.rst.
 pub(super) fn same_page_merging(root: &Root) -> Option<Finding> {
-    let run = root.reading(same_page_merging::FILE);
+    let run = root.reading(SAME_PAGE_MERGING_FILE);
     let sharing = root.reading("/sys/kernel/mm/ksm/pages_sharing");
     if run.text()? != "1" {
         return None;
@@ -123,7 +125,7 @@ pub(super) fn same_page_merging(root: &Root) -> Option<Finding> {
 /// Whether pages are unmapped now and then to learn who uses them.
 pub(super) fn numa_balancing(root: &Root) -> Option<Finding> {
     let nodes = read_cpu_list(root, "/sys/devices/system/node/online");
-    let reading = root.reading(numa_balancing::FILE);
+    let reading = root.reading(NUMA_BALANCING_FILE);
     let now = reading.text().filter(|_| nodes.len() > 1)?.to_owned();
     let on = now != "0";
     let verdict = if on { Verdict::Costs } else { Verdict::Good };

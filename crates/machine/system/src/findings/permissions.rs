@@ -1,6 +1,6 @@
 //! What this process may ask of the scheduler and of memory.
 
-use howlate_knobs::autogroup;
+use crate::settings::AUTOGROUP_FILE;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CgroupMembership, Limits, LinuxDistribution, Root, SELF, UNLIMITED, hypervisor};
 
@@ -202,7 +202,7 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
         (false, 0..) => (Verdict::Note, "this process may not set nice values below 0".to_owned()),
         (false, _) => (Verdict::Note, format!("this process may set nice values down to {lowest}")),
     };
-    let autogroup = root.reading(autogroup::FILE);
+    let autogroup = root.reading(AUTOGROUP_FILE);
     let in_groups = autogroup.text() == Some("1");
     let found =
         if in_groups { format!("{found}, which counts within its session (autogroup)") } else { found };

@@ -1,7 +1,7 @@
 //! Whether the kernel lets itself be interrupted in favour of a thread that woke up.
 
-use howlate_knobs::Writes;
-use howlate_knobs::preemption_model::FILE as SWITCH;
+use crate::settings::PREEMPTION_MODEL_FILE as SWITCH;
+use crate::settings::Writes;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{
     CommandLine, Kernel, LinuxDistribution, Reading, Root, board, bracketed_choice, container, hypervisor,

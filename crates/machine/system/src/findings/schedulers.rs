@@ -1,6 +1,6 @@
 //! Who schedules ordinary threads, and who sets the machine's settings again.
 
-use howlate_knobs::tuning_daemons;
+use crate::settings::tuning_daemons;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Isolation, LinuxDistribution, Reading, Root};
 
@@ -31,7 +31,7 @@ pub(super) fn of_bpf(root: &Root) -> Option<Finding> {
 
 /// Programs that write the settings again that others have changed.
 pub(super) fn daemons(root: &Root) -> Option<Finding> {
-    let mut all = tuning_daemons::at_work(root);
+    let mut all = tuning_daemons::running(root);
     // It has no process, and acts at each change of the plug.
     let tlp = root.has("/etc/tlp.conf");
     all.extend(tlp.then_some("TLP"));

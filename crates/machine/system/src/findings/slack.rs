@@ -1,6 +1,6 @@
 //! How much later than asked the kernel may let an ordinary thread's timer expire.
 
-use howlate_knobs::timer_slack;
+use crate::settings::TIMER_SLACK_FILE;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Kernel, Root};
 
@@ -11,7 +11,7 @@ use super::permissions::may_be_realtime;
 const UNNOTICED: u64 = 1_000;
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let slack = root.reading(timer_slack::FILE);
+    let slack = root.reading(TIMER_SLACK_FILE);
     let nanos: u64 = slack.number()?;
     let is_noticed = nanos > UNNOTICED;
     let verdict = match is_noticed {

@@ -1,7 +1,7 @@
 //! Whether two CPUs share a core.
 
-use howlate_knobs::cores_to_spare;
-use howlate_knobs::smt::CONTROL;
+use crate::settings::SMT_CONTROL;
+use crate::settings::cores_to_isolate;
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{Isolation, Root, siblings};
 
@@ -13,7 +13,7 @@ const WHY: &str = "CPUs of one core compete for its caches and execution units. 
 /// Source: Documentation/admin-guide/cpu-isolation.rst: what isolates a CPU isolates its whole core, or it helps little.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let active = root.reading("/sys/devices/system/cpu/smt/active");
-    let control = root.reading(CONTROL);
+    let control = root.reading(SMT_CONTROL);
     let isolation = Isolation::read(root);
     let sibling_of = |cpu: u32| -> CpuSet {
         siblings(root, cpu)
@@ -95,7 +95,7 @@ fn switched_off(draft: Draft, isolation: &Isolation, isolated: &CpuSet, others: 
 fn in_whole_cores(draft: Draft, root: &Root, isolation: &Isolation) -> Draft {
     let wanted = isolation.separated().len();
     let mut chosen: Vec<u32> = Vec::new();
-    for core in cores_to_spare(root) {
+    for core in cores_to_isolate(root) {
         if chosen.len() + core.len() <= wanted {
             chosen.extend(core.iter());
         }

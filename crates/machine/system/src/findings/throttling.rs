@@ -1,7 +1,7 @@
 //! The share of every CPU that is kept for ordinary threads.
 
-use howlate_knobs::fair_server::{self, FOLDER};
-use howlate_knobs::rt_throttling;
+use crate::settings::RT_THROTTLING_FILE;
+use crate::settings::{FAIR_SERVER_FOLDER, fair_server_runtimes};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Kernel, Reading, Root};
 
@@ -33,7 +33,7 @@ fn unbounded(draft: Draft, root: &Root, knob: &str) -> Draft {
 
 /// The budget of all real-time threads.
 pub(super) fn sysctl(root: &Root) -> Option<Finding> {
-    let (runtime, period) = (root.reading(rt_throttling::FILE), root.reading(PERIOD));
+    let (runtime, period) = (root.reading(RT_THROTTLING_FILE), root.reading(PERIOD));
     let Some((budget, whole)) = budget(root) else {
         return (!runtime.is_missing()).then(|| unknown(&runtime));
     };
@@ -49,7 +49,7 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
 
 /// What real-time threads may use, in microseconds, of how many; less than 0: all.
 fn budget(root: &Root) -> Option<(i64, i64)> {
-    let budget = root.reading(rt_throttling::FILE).number()?;
+    let budget = root.reading(RT_THROTTLING_FILE).number()?;
     Some((budget, root.reading(PERIOD).number().unwrap_or(1_000_000)))
 }
 
@@ -110,11 +110,11 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     if !has_fair_server(root) {
         return None;
     }
-    let runtimes = fair_server::runtimes(root);
+    let runtimes = fair_server_runtimes(root);
     if runtimes.is_empty() {
         return Some(server_unknown(root));
     }
-    let period = root.reading(format!("{FOLDER}/cpu0/period"));
+    let period = root.reading(format!("{FAIR_SERVER_FOLDER}/cpu0/period"));
     let millis = |nanos: u64| nanos / 1_000_000;
     let largest = runtimes.values().iter().filter_map(|value| value.parse().ok()).max().unwrap_or(0);
     let every = every(millis(period.number().unwrap_or(1_000_000_000)));
@@ -143,7 +143,7 @@ const SERVER_WHY: &str = "Once ordinary threads on a CPU have starved long enoug
 const SERVER_SOURCE: &str = "Linux commits 5f6bd380 and d741f297 (50 ms of 1 s by default)";
 
 fn server_unknown(root: &Root) -> Finding {
-    let seen = root.reading(format!("{FOLDER}/cpu0/runtime"));
+    let seen = root.reading(format!("{FAIR_SERVER_FOLDER}/cpu0/runtime"));
     let found = "the fair server's share could not be read; it is 50 ms of every second by default";
     let draft = finding(FindingId::FairServer, Verdict::Unknown, found).seen(&seen).why(SERVER_WHY);
     match Debugfs::read(root, &seen) {

@@ -1,6 +1,6 @@
 //! Whether timers expire between ticks, and on which CPU.
 
-use howlate_knobs::{nohz_full, timer_migration};
+use crate::settings::{NOHZ_FULL_FILE, TIMER_MIGRATION_FILE};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root, read_cpu_list};
 
@@ -79,8 +79,8 @@ fn by_build(root: &Root, timers: &Reading) -> Finding {
 /// sets a timer for its own sleep runs, so its CPU is not idle: only `nohz_full` moves such timers.
 /// Source: kernel/sched/core.c, `get_nohz_timer_target`.
 pub(super) fn migration(root: &Root) -> Option<Finding> {
-    let migration = root.reading(timer_migration::FILE);
-    let tickless = root.reading(nohz_full::FILE);
+    let migration = root.reading(TIMER_MIGRATION_FILE);
+    let tickless = root.reading(NOHZ_FULL_FILE);
     let several = read_cpu_list(root, "/sys/devices/system/cpu/online").len() > 1;
     let on = migration.text()? != "0";
     let has_tickless = tickless.text().is_some_and(|cpus| !matches!(cpus, "" | "(null)"));

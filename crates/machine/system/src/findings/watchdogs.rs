@@ -1,6 +1,6 @@
 //! The kernel's watch over itself.
 
-use howlate_knobs::watchdogs;
+use crate::settings::WATCHDOGS_FILE;
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{Root, read_cpu_list};
 
@@ -10,7 +10,7 @@ use super::draft::finding;
 ///
 /// Source: `Documentation/admin-guide/lockup-watchdogs.rst`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let (switch, hard) = (root.reading(watchdogs::FILE), root.reading("/proc/sys/kernel/nmi_watchdog"));
+    let (switch, hard) = (root.reading(WATCHDOGS_FILE), root.reading("/proc/sys/kernel/nmi_watchdog"));
     let threshold = root.reading("/proc/sys/kernel/watchdog_thresh");
     let seconds = threshold.number::<u32>().unwrap_or(10);
     let on = switch.text()? != "0" && seconds > 0;

@@ -108,7 +108,7 @@ pub(crate) fn guest_of_vmware() -> Machine {
     debian("5.15.0-1075-realtime", 4).guest().firmware("VMware, Inc.", "VMware7,1")
 }
 
-pub(crate) fn first_domain() -> Machine {
+pub(crate) fn xen_dom0() -> Machine {
     let files = debian("4.19.0+1", 8).guest().file("sys/hypervisor/type", "xen");
     files.file("proc/xen/capabilities", "control_d")
 }
@@ -132,14 +132,14 @@ fn what_gives_a_guest_cpus_of_its_own_depends_on_its_host() {
     for (machine, has, lacks) in [
         (guest_of_kvm(), "qm set VMID --affinity", "metal"),
         (guest_of_vmware(), "Latency Sensitivity", "virsh"),
-        (first_domain(), "dom0_vcpus_pin", "virsh"),
+        (xen_dom0(), "dom0_vcpus_pin", "virsh"),
         (rented_arm(), "dedicated virtual CPUs", "virsh"),
         (wsl(), "WSL2", "virsh"),
     ] {
         let remedy = machine.examined().remedy("hypervisor");
         assert!(remedy.contains(has) && !remedy.contains(lacks), "{remedy}");
     }
-    assert_eq!(first_domain().examined().verdict("hypervisor"), Verdict::Note, "it is no guest");
+    assert_eq!(xen_dom0().examined().verdict("hypervisor"), Verdict::Note, "it is no guest");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn all() -> Vec<Machine> {
         rented::container_of_docker(),
         rented::guest_of_kvm(),
         rented::guest_of_vmware(),
-        rented::first_domain(),
+        rented::xen_dom0(),
         rented::rented_arm(),
         rented::wsl(),
         rented::pod_with_a_limit()

@@ -1,7 +1,7 @@
 //! Guests that are booted one after the other.
 
 use howlate_guest::{
-    Acceleration, GuestCommand, GuestError, Program, Setup, VirtualMachine, counterbalanced,
+    Acceleration, GuestCommand, GuestError, GuestProgram, GuestSetup, VirtualMachine, counterbalanced,
 };
 use howlate_model::{Accelerator, Span};
 
@@ -10,7 +10,7 @@ use super::kinds::Bootable;
 /// All guests of a run, and the command that runs inside.
 pub struct Guests {
     /// The howlate program that runs inside.
-    pub program: Program,
+    pub program: GuestProgram,
     /// The command that it runs.
     pub command: GuestCommand,
     /// Every round boots one guest of each kind.
@@ -30,9 +30,9 @@ impl Guests {
     }
 
     /// Setup of one kind in `machine`.
-    pub(crate) fn setup<'a>(&'a self, machine: &'a VirtualMachine, index: usize) -> Setup<'a> {
+    pub(crate) fn setup<'a>(&'a self, machine: &'a VirtualMachine, index: usize) -> GuestSetup<'a> {
         let kind = &self.kinds[index];
-        Setup {
+        GuestSetup {
             machine,
             kernel: &kind.kernel,
             program: &self.program,
@@ -49,5 +49,5 @@ pub(crate) const FELL_BACK: Acceleration = Acceleration::Only(Accelerator::Tcg);
 
 /// The error for a command that failed inside; `said` is its message.
 pub fn failed(said: &str) -> GuestError {
-    GuestError::Command { said: said.trim_start_matches("error: ").to_owned() }
+    GuestError::Command { stderr: said.trim_start_matches("error: ").to_owned() }
 }

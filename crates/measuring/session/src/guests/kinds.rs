@@ -1,6 +1,6 @@
 //! Kinds of guests that are compared: every kernel with every load and policy of the host.
 
-use howlate_guest::{HostSettings, Kernel};
+use howlate_guest::{GuestKernel, HostSettings};
 use howlate_model::{Condition, HostCondition, Load, LoadList, Policy};
 use howlate_plan::deduplicate;
 
@@ -10,7 +10,7 @@ pub struct Bootable {
     pub name: String,
     /// Load and policy of the host during the measurement.
     pub on_host: HostCondition,
-    pub kernel: Kernel,
+    pub kernel: GuestKernel,
     /// How the host runs the guest.
     pub settings: HostSettings,
 }
@@ -48,7 +48,7 @@ impl HostChoices {
     }
 
     /// All combinations with `kernels`.
-    pub fn kinds(&self, kernels: &[Kernel]) -> Vec<Bootable> {
+    pub fn kinds(&self, kernels: &[GuestKernel]) -> Vec<Bootable> {
         let mut kinds = Vec::new();
         for kernel in kernels {
             for load in &self.loads {
@@ -76,7 +76,7 @@ pub(crate) const fn usual_rounds(kinds: usize) -> u32 {
 }
 
 /// The release, with the name from the command line if several kernels have the same release.
-fn name(kernel: &Kernel, all: &[Kernel]) -> String {
+fn name(kernel: &GuestKernel, all: &[GuestKernel]) -> String {
     let same = all.iter().filter(|other| other.release == kernel.release).count();
     if same > 1 { format!("{} ({})", kernel.release, kernel.asked) } else { kernel.release.clone() }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_guest::{Event, Guest as Booting, VirtualMachine};
+use howlate_guest::{Guest as Booting, GuestEvent, VirtualMachine};
 use howlate_load::RunningLoad;
 use howlate_render::{Screen, boot_progress};
 
@@ -59,11 +59,11 @@ fn await_end(
     while !interrupted.load(Ordering::Relaxed) {
         show(guest);
         match guest.wait()? {
-            Event::FellBack { .. } => machine.acceleration = FELL_BACK,
-            Event::Over { exit_status, said, printed } => {
-                return Ok(Some(GuestOutput { exit_status, said, printed }));
+            GuestEvent::FellBack { .. } => machine.acceleration = FELL_BACK,
+            GuestEvent::Over { exit_status, stderr, printed } => {
+                return Ok(Some(GuestOutput { exit_status, said: stderr, printed }));
             }
-            Event::Line(_) | Event::Nothing => {}
+            GuestEvent::Line(_) | GuestEvent::Nothing => {}
         }
     }
     Ok(None)

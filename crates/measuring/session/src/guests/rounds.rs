@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use howlate_guest::{Event, Guest as Booting, GuestError, VirtualMachine};
+use howlate_guest::{Guest as Booting, GuestError, GuestEvent, VirtualMachine};
 use howlate_load::RunningLoad;
 use howlate_model::{Caveat, EndReason, Line, LoadReport, RecordingEnd};
 use howlate_render::{Screen, boot_progress};
@@ -141,15 +141,15 @@ impl BootRecorder<'_> {
             }
             self.show(guest, watch);
             match guest.wait()? {
-                Event::Nothing => {}
-                Event::FellBack { reason } => self.fell_back = Some(reason),
-                Event::Line(line) => match *line {
+                GuestEvent::Nothing => {}
+                GuestEvent::FellBack { reason } => self.fell_back = Some(reason),
+                GuestEvent::Line(line) => match *line {
                     Line::Header(header) => self.header(&header, guest, watch)?,
                     Line::End(RecordingEnd { how, .. }) => stopped = (how != EndReason::Done).then_some(how),
                     line => self.line(line),
                 },
-                Event::Over { exit_status: 2 | -1, said, .. } => return Err(failed(&said).into()),
-                Event::Over { .. } => return Ok(stopped.map_or(BootOutcome::Over, BootOutcome::Stopped)),
+                GuestEvent::Over { exit_status: 2 | -1, stderr, .. } => return Err(failed(&stderr).into()),
+                GuestEvent::Over { .. } => return Ok(stopped.map_or(BootOutcome::Over, BootOutcome::Stopped)),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Settings that threads of others are given from outside, and that are put back.
+//! Settings applied to threads of the user's program from outside, and restored.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,9 +10,9 @@ use howlate_linux::attributes::SchedAttributes;
 use howlate_model::{Caveat, Policy, SettingWrite, Span, Task, TurnFailure};
 use howlate_render::Unrestored;
 
-use super::observer::OfProgram;
+use super::observer::ThreadOfProcess;
 
-/// What a turn's threads are to have that those of the baseline do not.
+/// The settings of a turn that differ from the baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequestedSettings {
     policy: Option<Policy>,
@@ -22,8 +22,8 @@ pub(super) struct RequestedSettings {
 }
 
 impl RequestedSettings {
-    /// By `task`, where `base` is the baseline's.
-    pub(super) fn by(task: &Task, base: &Task) -> Self {
+    /// The settings of `task` that differ from those of `base`.
+    pub(super) fn difference(task: &Task, base: &Task) -> Self {
         Self {
             policy: Some(task.policy).filter(|policy| *policy != base.policy),
             slack: task.slack.filter(|_| task.slack != base.slack),
@@ -33,30 +33,30 @@ impl RequestedSettings {
     }
 
     fn subjects(&self) -> Vec<ThreadSettingKind> {
-        let all = [
+        let subjects = [
             (ThreadSettingKind::Scheduling, self.policy.is_some() || self.slice.is_some()),
             (ThreadSettingKind::TimerSlack, self.slack.is_some()),
             (ThreadSettingKind::Cpus, self.cpu.is_some()),
         ];
-        all.into_iter().filter(|(_, is_asked)| *is_asked).map(|(subject, _)| subject).collect()
+        subjects.into_iter().filter(|(_, is_requested)| *is_requested).map(|(subject, _)| subject).collect()
     }
 
-    /// What a thread is to be subject to, where that is something else than now, each with what it is now.
-    fn of_thread(&self, subject: ThreadSettingKind, tid: u32) -> io::Result<Option<(String, String)>> {
+    /// Current and new value for a thread; `None` if they are equal.
+    fn change_of(&self, subject: ThreadSettingKind, tid: u32) -> io::Result<Option<(String, String)>> {
         let now = read_thread_setting(subject, tid)?;
-        let wanted = match subject {
+        let new = match subject {
             ThreadSettingKind::Scheduling => self.scheduling(now.parse()?).to_string(),
-            // Real-time threads have none.
+            // Real-time threads have no timer slack.
             ThreadSettingKind::TimerSlack if SchedAttributes::of_thread(tid)?.is_realtime() => now.clone(),
             ThreadSettingKind::TimerSlack => {
                 self.slack.map_or_else(|| now.clone(), |slack| slack.as_nanos().to_string())
             }
             ThreadSettingKind::Cpus => self.cpu.map_or_else(|| now.clone(), |cpu| cpu.to_string()),
         };
-        Ok((now != wanted).then_some((now, wanted)))
+        Ok((now != new).then_some((now, new)))
     }
 
-    /// What suits a thread of what is asked: an ordinary one has nice value and slice, a real-time one stays as it is.
+    /// New scheduling attributes: a real-time thread keeps its own, a slice applies only to ordinary threads.
     fn scheduling(&self, now: SchedAttributes) -> SchedAttributes {
         if !now.is_fair() {
             return now;
@@ -66,102 +66,110 @@ impl RequestedSettings {
     }
 }
 
-/// What threads of others have been given.
-pub(super) struct Outside {
+/// The settings that were applied to the program's threads.
+pub(super) struct ExternalSettings {
     guard: Guard,
     applied: Vec<AppliedSettings>,
-    /// What threads held when they were last given something else.
-    before: BTreeMap<String, SettingWrite>,
+    /// The last write to each file, with the value before it.
+    written: BTreeMap<String, SettingWrite>,
 }
 
-impl Outside {
-    pub(super) const fn by(guard: Guard) -> Self {
-        Self { guard, applied: Vec::new(), before: BTreeMap::new() }
+impl ExternalSettings {
+    pub(super) const fn new(guard: Guard) -> Self {
+        Self { guard, applied: Vec::new(), written: BTreeMap::new() }
     }
 
-    /// Gives threads what is asked; tells what could not be had of some.
+    /// Applies the settings to threads; returns failures of single threads.
     ///
     /// # Errors
     ///
-    /// Where something that is asked is in force nowhere: why.
+    /// When a setting could not be applied to any thread, with the reason.
     pub(super) fn apply(
         &mut self,
-        asked: &RequestedSettings,
-        threads: &[OfProgram],
+        requested: &RequestedSettings,
+        threads: &[ThreadOfProcess],
     ) -> Result<Vec<Caveat>, TurnFailure> {
         let mut caveats = Vec::new();
-        for subject in asked.subjects() {
-            let (refused, in_force) = self.give(asked, subject, threads);
+        for subject in requested.subjects() {
+            let (failures, in_force) = self.apply_subject(requested, subject, threads);
             if !in_force {
-                let refused = refused.iter().find_map(Caveat::setting_left_out);
-                return Err(refused.unwrap_or(TurnFailure::NoThread));
+                let reason = failures.iter().find_map(Caveat::setting_left_out);
+                return Err(reason.unwrap_or(TurnFailure::NoThread));
             }
-            caveats.extend(refused);
+            caveats.extend(failures);
         }
         Ok(caveats)
     }
 
-    /// Gives it to threads that have come; what cannot be had is told.
-    pub(super) fn also(&mut self, asked: &RequestedSettings, come: &[OfProgram]) -> Vec<Caveat> {
-        asked.subjects().into_iter().flat_map(|subject| self.give(asked, subject, come).0).collect()
+    /// Applies the settings to new threads; returns failures.
+    pub(super) fn apply_to_new(
+        &mut self,
+        requested: &RequestedSettings,
+        threads: &[ThreadOfProcess],
+    ) -> Vec<Caveat> {
+        requested
+            .subjects()
+            .into_iter()
+            .flat_map(|subject| self.apply_subject(requested, subject, threads).0)
+            .collect()
     }
 
-    /// What could not be had of one subject, and whether any thread has it.
-    fn give(
+    /// Failures for one subject, and whether it is in force for any thread.
+    fn apply_subject(
         &mut self,
-        asked: &RequestedSettings,
+        requested: &RequestedSettings,
         subject: ThreadSettingKind,
-        threads: &[OfProgram],
+        threads: &[ThreadOfProcess],
     ) -> (Vec<Caveat>, bool) {
-        let (mut writes, mut refused) = (Vec::new(), Vec::new());
+        let (mut writes, mut failures) = (Vec::new(), Vec::new());
         for thread in threads {
-            match writes_of(asked, subject, *thread) {
-                Ok(found) => writes.extend(found),
+            match writes_of(requested, subject, *thread) {
+                Ok(thread_writes) => writes.extend(thread_writes),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => refused.push(left_out(subject, *thread, &error)),
+                Err(error) => failures.push(failure(subject, *thread, &error)),
             }
         }
         let applied = self.guard.apply_writes(&writes);
         let in_force = !applied.changed_nothing();
-        refused.extend(applied.caveats.iter().filter(|one| is_of_the_living(one, &writes)).cloned());
-        self.before.extend(writes.into_iter().map(|write| (write.path.clone(), write)));
+        failures.extend(applied.caveats.iter().filter(|caveat| is_of_live_thread(caveat, &writes)).cloned());
+        self.written.extend(writes.into_iter().map(|write| (write.path.clone(), write)));
         self.applied.push(applied);
-        (refused, in_force)
+        (failures, in_force)
     }
 
-    /// Puts all of it back; tells what could not be, and what somebody else has changed meanwhile.
+    /// Restores everything; returns what could not be restored, and what another program changed meanwhile.
     pub(super) fn undo(&mut self) -> Vec<Caveat> {
-        let mut all = std::mem::take(&mut self.applied);
+        let mut applied_settings = std::mem::take(&mut self.applied);
         let mut caveats = Vec::new();
-        while let Some(applied) = all.pop() {
+        while let Some(applied) = applied_settings.pop() {
             caveats.extend(applied.undo());
         }
         caveats
     }
 
-    /// What threads hold that is something else than before.
-    pub(super) fn left(&self) -> Vec<Unrestored> {
-        let left = |write: &SettingWrite| {
+    /// Settings that do not have their old value again.
+    pub(super) fn unrestored(&self) -> Vec<Unrestored> {
+        let difference = |write: &SettingWrite| {
             let now = changed_value(write)?;
             Some(Unrestored { path: write.path.clone(), before: write.now.clone(), now })
         };
-        self.before.values().filter_map(left).collect()
+        self.written.values().filter_map(difference).collect()
     }
 }
 
-/// What is written for one thread. The kernel changes the timer slack of threads that become real-time ones and back: that
-/// is put back as well.
+/// The writes for one thread. The kernel changes the timer slack when a thread becomes real-time, and back: that is restored as
+/// well.
 fn writes_of(
-    asked: &RequestedSettings,
+    requested: &RequestedSettings,
     subject: ThreadSettingKind,
-    (tid, process): OfProgram,
+    (tid, process): ThreadOfProcess,
 ) -> io::Result<Vec<SettingWrite>> {
     let write = |subject, now: String, value: String, watched| {
         thread_setting_name(subject, tid, process).map(|path| SettingWrite { path, now, value, watched })
     };
-    let Some((now, value)) = asked.of_thread(subject, tid)? else { return Ok(Vec::new()) };
+    let Some((now, value)) = requested.change_of(subject, tid)? else { return Ok(Vec::new()) };
     let becomes_realtime =
-        subject == ThreadSettingKind::Scheduling && asked.policy.is_some_and(Policy::is_realtime);
+        subject == ThreadSettingKind::Scheduling && requested.policy.is_some_and(Policy::is_realtime);
     if !becomes_realtime {
         return Ok(vec![write(subject, now, value, false)?]);
     }
@@ -170,13 +178,13 @@ fn writes_of(
     Ok(vec![watched, write(subject, now, value, false)?])
 }
 
-fn left_out(subject: ThreadSettingKind, (tid, process): OfProgram, error: &io::Error) -> Caveat {
+fn failure(subject: ThreadSettingKind, (tid, process): ThreadOfProcess, error: &io::Error) -> Caveat {
     let setting = thread_setting_name(subject, tid, process).unwrap_or_else(|_| format!("thread {tid}"));
     Caveat::SettingLeftOut { setting, asked: String::new(), reason: error.into() }
 }
 
-/// A thread that has ended since it was looked at is nothing to tell of.
-fn is_of_the_living(caveat: &Caveat, writes: &[SettingWrite]) -> bool {
+/// Failures of threads that have ended meanwhile are ignored.
+fn is_of_live_thread(caveat: &Caveat, writes: &[SettingWrite]) -> bool {
     let Caveat::SettingLeftOut { setting, .. } = caveat else { return true };
     let thread = writes.iter().find(|write| write.path == *setting);
     thread.is_none_or(|write| howlate_guard::thread_exists(&write.path))

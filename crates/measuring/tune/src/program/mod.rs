@@ -1,9 +1,8 @@
-//! Settings tried from outside, on a program that goes on.
+//! Tuning of a running program of the user: settings are applied to its threads from outside.
 
 mod external_settings;
-mod first_look;
+mod initial_observation;
 mod observer;
-mod options;
 mod time_windows;
 
 use std::sync::atomic::Ordering;
@@ -16,67 +15,73 @@ use howlate_render::TunedProgram;
 use howlate_session::{AdaptiveParts, Environment, Request, Resume, TurnSettings, measure_in_steps};
 use howlate_watched_program::{NamedProcess, WatchTarget};
 
+use crate::budget::{TURN, wakeups_per_turn};
 use crate::error::{NothingToCompare, TuneError};
-use crate::facts::Facts;
-use crate::found::Found;
-use crate::prepared::Prepared;
-use crate::turn_length::{TURN, wakeups_per_turn};
-use external_settings::Outside;
-use first_look::FirstLook;
-use observer::{OfProgram, threads_of};
-use time_windows::{SETTLE, Windows};
+use crate::options::ProgramOptions;
+use crate::result::TuneResult;
+use crate::thread_facts::ThreadFacts;
+use crate::tuner::Tuner;
+use external_settings::ExternalSettings;
+use initial_observation::InitialObservation;
+use observer::{ThreadOfProcess, threads_of};
+use time_windows::{SETTLE, WindowEngine};
 
-pub use observer::Sight;
-pub use options::ProgramOptions;
+pub use observer::ProgramObserver;
 
-/// Settings as they are here, and the program that they are to be tried on.
-pub struct PreparedProgram<'a> {
-    prepared: Prepared,
+/// The settings of this machine, and the program on which they are tried.
+pub struct ProgramTuner<'a> {
+    tuner: Tuner,
     program: TunedProgram,
     subject: &'a mut WatchTarget,
-    sight: &'a mut Sight,
+    observer: &'a mut ProgramObserver,
 }
 
-impl<'a> PreparedProgram<'a> {
-    /// Looks at a program that runs, for some seconds at most; `seed` draws the order of turns, and `caveats` are to be said of
+impl<'a> ProgramTuner<'a> {
+    /// LookPlan at a program that runs, for some seconds at most; `seed` draws the order of turns, and `caveats` are to be said of
     /// whatever comes of it.
     ///
     /// # Errors
     ///
     /// When nothing of it can be compared.
     pub fn begin(
-        asked: &ProgramOptions,
+        options: &ProgramOptions,
         environment: &Environment,
         guard: Guard,
-        (subject, sight): (&'a mut WatchTarget, &'a mut Sight),
+        (subject, observer): (&'a mut WatchTarget, &'a mut ProgramObserver),
         caveats: Vec<Caveat>,
         seed: u64,
     ) -> Result<Self, TuneError> {
-        let look = FirstLook::take(sight, subject, enough(asked.options.goal), &environment.interrupted);
-        let threads = sight.chosen();
-        let goes_on = !subject.has_ended(sight.threads()) && !look.compared.is_empty();
-        let Some((first, _)) = threads.first().filter(|_| goes_on) else {
-            let why = nothing_to_compare(asked, subject, sight, environment);
+        let observation = InitialObservation::take(
+            observer,
+            subject,
+            wanted_wakeups(options.options.goal),
+            &environment.interrupted,
+        );
+        let threads = observer.chosen_threads();
+        let is_comparable = !subject.has_ended(observer.threads()) && !observation.compared.is_empty();
+        let Some((first, _)) = threads.first().filter(|_| is_comparable) else {
+            let why = nothing_to_compare(options, subject, observer, environment);
             return Err(TuneError::NothingToCompare { program: subject.name().to_owned(), why });
         };
-        let facts = facts(asked, *first, &threads, subject);
-        let plan = Plan { left_out: caveats, ..plan(asked, subject.name(), &facts, &look, environment) };
-        let prepared = Prepared::new(plan, seed, asked.options.clone(), guard, Some(&facts))?;
-        let program = described(asked, subject, &facts, &look, prepared.turn());
-        Ok(Self { prepared, program, subject, sight })
+        let facts = facts(options, *first, &threads, subject);
+        let plan =
+            Plan { left_out: caveats, ..plan(options, subject.name(), &facts, &observation, environment) };
+        let tuner = Tuner::new(plan, seed, options.options.clone(), guard, Some(&facts))?;
+        let program = describe(options, subject, &facts, &observation, tuner.turn());
+        Ok(Self { tuner, program, subject, observer })
     }
 
-    /// The settings that may be tried on this program.
-    pub const fn settings(&self) -> &Prepared {
-        &self.prepared
+    /// The settings for this program.
+    pub const fn settings(&self) -> &Tuner {
+        &self.tuner
     }
 
-    /// How long it takes, for which the program has to run.
-    pub fn how_long(&self) -> String {
-        howlate_render::tune_takes(&self.program, self.prepared.budget())
+    /// A sentence on how long the program must run.
+    pub fn duration_text(&self) -> String {
+        howlate_render::tune_takes(&self.program, self.tuner.budget())
     }
 
-    /// Tries them.
+    /// Tries the settings.
     ///
     /// # Errors
     ///
@@ -86,100 +91,116 @@ impl<'a> PreparedProgram<'a> {
         request: Request<'_>,
         environment: &Environment,
         turning: Option<TurnSettings>,
-    ) -> Result<Found, TuneError> {
-        let Self { prepared, program, subject, sight } = self;
-        let turning = turning.unwrap_or_else(|| TurnSettings::for_external_changes(prepared.guard()));
-        let base = Task::from_condition(0, prepared.baseline());
-        let (mut trying, plan) = prepared.trying();
-        trying.check_time_for_turns_of(prepared.turn().estimate);
-        let mut outside = Outside::by(prepared.guard());
-        let engine = Windows::new(sight, subject, &mut outside, base);
+    ) -> Result<TuneResult, TuneError> {
+        let Self { tuner, program, subject, observer } = self;
+        let turning = turning.unwrap_or_else(|| TurnSettings::for_external_changes(tuner.guard()));
+        let base = Task::from_condition(0, tuner.baseline());
+        let (mut search, plan) = tuner.search();
+        search.check_time_for_turns_of(tuner.turn().estimate);
+        let mut external = ExternalSettings::new(tuner.guard());
+        let engine = WindowEngine::new(observer, subject, &mut external, base);
         let parts = AdaptiveParts { turn_settings: Some(turning), engine: Some(Box::new(engine)) };
-        let track = measure_in_steps(request, environment, &plan, &mut trying, parts, Resume::No)?;
-        let found = prepared.found(trying, track);
-        let left = [found.left.unwrap_or_default(), outside.left()].concat();
-        Ok(Found { left: Some(left), program: Some(program), ..found })
+        let track = measure_in_steps(request, environment, &plan, &mut search, parts, Resume::No)?;
+        let result = tuner.result(search, track);
+        let unrestored = [result.unrestored.unwrap_or_default(), external.unrestored()].concat();
+        Ok(TuneResult { unrestored: Some(unrestored), program: Some(program), ..result })
     }
 }
 
-/// A program of which nothing but the settings is looked at.
-pub enum Whom<'a> {
-    /// It runs already.
+/// A program whose settings are listed.
+pub enum TuneTarget<'a> {
     Running(&'a NamedProcess),
-    /// It is to be started; what was typed for it.
-    ToStart(&'a str),
+    /// The command of a program that was not started.
+    NotStarted(&'a str),
 }
 
-/// Looks at the settings, to be listed; neither is the program started nor anything changed.
+/// LookPlan at the settings, to be listed; neither is the program started nor anything changed.
 ///
 /// # Errors
 ///
-/// None is known: its plan is of one condition.
-pub fn look_at_settings(
-    asked: &ProgramOptions,
-    whom: &Whom<'_>,
+/// None is expected: its plan has one condition.
+pub fn list_settings(
+    options: &ProgramOptions,
+    target: &TuneTarget<'_>,
     environment: &Environment,
-) -> Result<Prepared, TuneError> {
-    let (name, facts) = match whom {
-        Whom::Running(process) => {
-            let count = threads_of(process.pid, asked.follow).update().started.len();
-            (process.name.as_str(), named_facts(asked, Facts::of_thread(process.pid, count), Vec::new))
+) -> Result<Tuner, TuneError> {
+    let (name, facts) = match target {
+        TuneTarget::Running(process) => {
+            let count = threads_of(process.pid, options.follow).update().started.len();
+            (
+                process.name.as_str(),
+                facts_of_chosen(options, ThreadFacts::of_thread(process.pid, count), Vec::new),
+            )
         }
-        Whom::ToStart(name) => (*name, named_facts(asked, Facts::of_what_is_started(), Vec::new)),
+        TuneTarget::NotStarted(name) => {
+            (*name, facts_of_chosen(options, ThreadFacts::of_this_process(), Vec::new))
+        }
     };
-    let plan = plan(asked, name, &facts, &FirstLook::before(), environment);
-    Prepared::new(plan, 0, asked.options.clone(), Guard::default(), Some(&facts))
+    let plan = plan(options, name, &facts, &InitialObservation::assumed(), environment);
+    Tuner::new(plan, 0, options.options.clone(), Guard::default(), Some(&facts))
 }
 
-/// Of the threads that are measured, of which `first` speaks for all.
-fn facts(asked: &ProgramOptions, first: u32, threads: &[OfProgram], subject: &WatchTarget) -> Facts {
-    // Those of a program that was started for this end with it.
-    let stay = || match subject {
+/// Facts of the measured threads, read from the first.
+fn facts(
+    options: &ProgramOptions,
+    first: u32,
+    threads: &[ThreadOfProcess],
+    subject: &WatchTarget,
+) -> ThreadFacts {
+    // Threads of a program started by this run end with it.
+    let lasting_ids = || match subject {
         WatchTarget::Running(_) => threads.iter().map(|(tid, _)| *tid).collect(),
         WatchTarget::Started(..) => Vec::new(),
     };
-    named_facts(asked, Facts::of_thread(first, threads.len()), stay)
+    facts_of_chosen(options, ThreadFacts::of_thread(first, threads.len()), lasting_ids)
 }
 
-/// Where threads were chosen by name, what helps is had for those alone.
-fn named_facts(asked: &ProgramOptions, facts: Facts, ids: impl FnOnce() -> Vec<u32>) -> Facts {
-    if asked.threads.is_empty() { facts } else { facts.of_chosen(ids()) }
+/// If threads were chosen by name, settings are recommended for those alone.
+fn facts_of_chosen(
+    options: &ProgramOptions,
+    facts: ThreadFacts,
+    ids: impl FnOnce() -> Vec<u32>,
+) -> ThreadFacts {
+    if options.threads.is_empty() { facts } else { facts.for_chosen_threads(ids()) }
 }
 
-/// Half as many wake-ups again as a turn of howlate's own threads has: nobody knows how many will come.
-fn enough(goal: Statistic) -> u64 {
+/// Wake-ups wanted per turn: half as many again as for howlate's own threads, because their rate varies.
+fn wanted_wakeups(goal: Statistic) -> u64 {
     wakeups_per_turn(TURN, goal) * 3 / 2
 }
 
-/// The baseline: the program as it is, its wake-ups by what they are compared by, all threads together.
+/// The plan of the baseline: the unchanged program, with a condition for each kind of wake-up, all threads together.
 fn plan(
-    asked: &ProgramOptions,
+    options: &ProgramOptions,
     name: &str,
-    facts: &Facts,
-    look: &FirstLook,
+    facts: &ThreadFacts,
+    observation: &InitialObservation,
     environment: &Environment,
 ) -> Plan {
-    let length = asked.turn.unwrap_or_else(|| look.turn(enough(asked.options.goal), TURN));
-    let name = if asked.threads.is_empty() { name.to_owned() } else { asked.threads.join(",") };
-    let of = |mechanism| Condition {
+    let length = options.turn.unwrap_or_else(|| observation.turn(wanted_wakeups(options.options.goal), TURN));
+    let name = if options.threads.is_empty() { name.to_owned() } else { options.threads.join(",") };
+    let condition = |mechanism| Condition {
         policy: facts.policy,
         name: Some(name.clone()),
         ..Condition::new(Work::Watch { mechanism }, &environment.system.kernel)
     };
-    let conditions: Vec<Condition> = look.compared.iter().copied().map(of).collect();
-    let tasks =
-        conditions.iter().enumerate().map(|(number, one)| Task::from_condition(number, one)).collect();
+    let conditions: Vec<Condition> = observation.compared.iter().copied().map(condition).collect();
+    let tasks = conditions
+        .iter()
+        .enumerate()
+        .map(|(number, condition)| Task::from_condition(number, condition))
+        .collect();
     let estimate = length.plus(SETTLE);
     let turn = Turn { tasks, load: Load::IDLE, duration: Some(length), cut_after: None, estimate };
     Plan { conditions, turns: vec![turn], left_out: Vec::new() }
 }
 
-/// What was tried on, in the report.
-fn described(
-    asked: &ProgramOptions,
+/// The program, as the report describes it.
+fn describe(
+    options: &ProgramOptions,
     subject: &WatchTarget,
-    facts: &Facts,
-    look: &FirstLook,
+    facts: &ThreadFacts,
+    observation: &InitialObservation,
     turn: &Turn,
 ) -> TunedProgram {
     let length = turn.duration.unwrap_or_default();
@@ -187,27 +208,27 @@ fn described(
         name: subject.name().to_owned(),
         pid: subject.pid(),
         threads: facts.threads,
-        chosen: asked.threads.clone(),
-        compared: look.compared.clone(),
+        chosen: options.threads.clone(),
+        compared: observation.compared.clone(),
         turn_ns: length,
-        wakeups_per_turn: look.expected_in(length),
+        wakeups_per_turn: observation.expected_in(length),
     }
 }
 
-/// Why no turn can be taken of it.
+/// Why nothing of the program can be compared.
 fn nothing_to_compare(
-    asked: &ProgramOptions,
+    options: &ProgramOptions,
     subject: &mut WatchTarget,
-    sight: &Sight,
+    observer: &ProgramObserver,
     environment: &Environment,
 ) -> NothingToCompare {
     if environment.interrupted.load(Ordering::Relaxed) {
         NothingToCompare::Interrupted
-    } else if subject.has_ended(sight.threads()) {
+    } else if subject.has_ended(observer.threads()) {
         NothingToCompare::Ended
-    } else if !sight.is_traced() {
+    } else if !observer.is_traced() {
         NothingToCompare::Unseen
-    } else if asked.threads.is_empty() {
+    } else if options.threads.is_empty() {
         NothingToCompare::NoneWoke
     } else {
         NothingToCompare::NoneOfThatNameWoke

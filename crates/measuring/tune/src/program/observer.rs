@@ -1,4 +1,4 @@
-//! What is seen of a program's threads: their wake-ups, each with how late it was.
+//! Observes the wake-ups of a program's threads and how late they were.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,39 +9,38 @@ use howlate_procfs::Root;
 use howlate_trace::{Tracer, TracerMissing};
 use howlate_watched_program::{MarkedLoops, MarkedTurn, WatchTarget, WatchedThread, WatchedThreads};
 
-use super::options::ProgramOptions;
+use crate::options::ProgramOptions;
 
-/// A wake-up of a thread that was chosen.
+/// A wake-up of a chosen thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObservedWakeup {
     pub(super) activation: Activation,
     pub(super) wakeup: Wakeup,
-    /// Since when nothing may have changed for it to be of the settings that are in force now: a timer keeps the slack that
-    /// it was set with.
-    pub(super) since: MonotonicTime,
+    /// Settings must be unchanged since this time for the wake-up to count: a timer keeps the slack with which it was armed.
+    pub(super) settings_since: MonotonicTime,
 }
 
-/// A thread, and its process.
-pub(super) type OfProgram = (u32, u32);
+/// Thread id and process id.
+pub(super) type ThreadOfProcess = (u32, u32);
 
-/// The eyes on a program.
-pub struct Sight {
+/// Observes the threads of a program with a tracer and marked loops.
+pub struct ProgramObserver {
     tracer: Option<Box<dyn Tracer>>,
     loops: Option<MarkedLoops>,
     threads: WatchedThreads,
-    /// Threads of other names are left out, if there are any names.
+    /// Names or ids of the chosen threads; empty: all.
     chosen: Vec<String>,
     chains: WakeupChains,
-    /// Loops that the program has marked, by their number; whether they were chosen.
+    /// Marked loops by number: thread id, whether it was chosen, turns.
     marked: BTreeMap<usize, (u32, bool, LoopTurns)>,
-    /// Threads that have ended, of which something may still be told.
+    /// Ended threads about which reports may still arrive.
     ending: Vec<u32>,
-    /// Wake-ups that nobody saw because there were too many.
+    /// Wake-ups lost because of full buffers.
     pub(super) lost: u64,
 }
 
-impl Sight {
-    /// Begins to look at a program, with a tracer that has not been started yet, if there is one.
+impl ProgramObserver {
+    /// Begins to observe a program; `tracer` is not started yet.
     ///
     /// # Errors
     ///
@@ -72,7 +71,7 @@ impl Sight {
         })
     }
 
-    /// Whether anything but marked loops can be seen.
+    /// Whether a tracer sees more than marked loops.
     pub const fn is_traced(&self) -> bool {
         self.tracer.is_some()
     }
@@ -81,59 +80,59 @@ impl Sight {
         &self.threads
     }
 
-    /// The threads that were chosen of those that were there at the last look.
-    pub(super) fn chosen(&mut self) -> Vec<OfProgram> {
-        let mut all = self.threads.all();
-        all.sort_unstable();
-        all.retain(|tid| self.is_chosen(*tid));
-        all.into_iter().map(|tid| (tid, self.threads.process_of(tid))).collect()
+    /// The chosen threads that existed at the last look.
+    pub(super) fn chosen_threads(&mut self) -> Vec<ThreadOfProcess> {
+        let mut tids = self.threads.all();
+        tids.sort_unstable();
+        tids.retain(|tid| self.is_chosen(*tid));
+        tids.into_iter().map(|tid| (tid, self.threads.process_of(tid))).collect()
     }
 
     fn is_chosen(&mut self, tid: u32) -> bool {
-        let is_named = |name: String| self.chosen.contains(&name);
+        let is_chosen_name = |name: String| self.chosen.contains(&name);
         self.chosen.is_empty()
             || self.chosen.contains(&tid.to_string())
-            || self.threads.name(tid).is_some_and(is_named)
+            || self.threads.name(tid).is_some_and(is_chosen_name)
     }
 
-    /// What has been seen since the last look.
+    /// Wake-ups since the last call.
     pub(super) fn look(&mut self) -> Vec<ObservedWakeup> {
-        let looked = self.threads.update();
-        self.follow(&looked.started);
+        let changes = self.threads.update();
+        self.follow(&changes.started);
         self.read();
-        self.ending.extend(looked.ended);
-        let seen = self.settle(clock::now());
+        self.ending.extend(changes.ended);
+        let wakeups = self.settle(clock::now());
         let ended = std::mem::take(&mut self.ending);
         ended.iter().for_each(|tid| self.chains.forget(*tid));
-        let (ending, over) = ended.into_iter().partition(|tid| self.chains.is_followed(*tid));
+        let (ending, finished) = ended.into_iter().partition(|tid| self.chains.is_followed(*tid));
         self.ending = ending;
-        over.into_iter().for_each(|tid: u32| self.threads.forget_name(tid));
-        seen
+        finished.into_iter().for_each(|tid: u32| self.threads.forget_name(tid));
+        wakeups
     }
 
     fn follow(&mut self, come: &[WatchedThread]) {
         let Some(tracer) = &mut self.tracer else { return };
         for thread in come {
-            // One that has ended meanwhile cannot be followed any more.
+            // Fails if the thread has ended meanwhile.
             drop(tracer.follow(thread.tid, Span::ZERO));
             self.chains.follow(thread.tid, thread.pid);
         }
     }
 
-    /// Takes in turns before sleeps: what is told of a turn's sleep is told after it.
+    /// Reads turns before sleeps: the sleep of a turn is reported after it.
     fn read(&mut self) {
         let Self { tracer, loops, threads, chosen, chains, marked, ending, lost } = self;
         let is_traced = tracer.is_some();
         if let Some(loops) = loops {
-            *lost += loops.read(&mut |MarkedTurn { number, marked_loop: of, turn, .. }| {
-                let is_chosen = chosen.is_empty() || chosen.contains(&of.name);
-                let new = || (of.tid, is_chosen, LoopTurns::new(of.period, is_traced));
+            *lost += loops.read(&mut |MarkedTurn { number, marked_loop, turn, .. }| {
+                let is_chosen = chosen.is_empty() || chosen.contains(&marked_loop.name);
+                let new = || (marked_loop.tid, is_chosen, LoopTurns::new(marked_loop.period, is_traced));
                 marked.entry(number).or_insert_with(new).2.record_turn(turn);
             });
         }
         let Some(tracer) = tracer else { return };
-        let mut seen = Vec::new();
-        *lost += tracer.read(&mut |one| seen.push(one));
+        let mut sleeps = Vec::new();
+        *lost += tracer.read(&mut |sleep| sleeps.push(sleep));
         for life in tracer.lives().unwrap_or_default() {
             match life.happened {
                 LifeEventKind::Born => chains.follow(life.tid, life.process),
@@ -142,45 +141,45 @@ impl Sight {
             }
             threads.note_life(life);
         }
-        for one in seen {
-            let process = threads.process_of(one.tid);
-            chains.record_sleep(one, process);
+        for sleep in sleeps {
+            let process = threads.process_of(sleep.tid);
+            chains.record_sleep(sleep, process);
         }
     }
 
-    /// What is known by now, of threads that were chosen.
+    /// Complete wake-ups of chosen threads.
     fn settle(&mut self, now: MonotonicTime) -> Vec<ObservedWakeup> {
-        let mut known: HashMap<u32, bool> = HashMap::new();
-        let mut seen = Vec::new();
+        let mut chosen_by_tid: HashMap<u32, bool> = HashMap::new();
+        let mut observed = Vec::new();
         let mut chains = std::mem::take(&mut self.chains);
         let mut marked = std::mem::take(&mut self.marked);
         chains.settle(now, |past, awakening| {
-            let one = &past.sleep;
-            let of_thread = marked.values_mut().filter(|(tid, ..)| *tid == one.tid);
+            let sleep = &past.sleep;
+            let of_thread = marked.values_mut().filter(|(tid, ..)| *tid == sleep.tid);
             of_thread.for_each(|(_, _, turns)| turns.record_sleep(past.clone()));
-            let mut is_chosen = || *known.entry(one.tid).or_insert_with(|| self.is_chosen(one.tid));
+            let mut is_chosen =
+                || *chosen_by_tid.entry(sleep.tid).or_insert_with(|| self.is_chosen(sleep.tid));
             let Some(awakening) = awakening.filter(|_| is_chosen()) else { return };
             let (activation, wakeup) = (awakening.activation, awakening.wakeup);
             let is_own_timer = activation == Activation::Timer;
-            let since = one.asleep_since.filter(|_| is_own_timer).unwrap_or(wakeup.expected);
-            seen.push(ObservedWakeup { activation, wakeup, since });
+            let settings_since = sleep.asleep_since.filter(|_| is_own_timer).unwrap_or(wakeup.expected);
+            observed.push(ObservedWakeup { activation, wakeup, settings_since });
         });
         (self.chains, self.marked) = (chains, marked);
         for (_, is_chosen, turns) in self.marked.values_mut() {
-            let turned = turns.settle(now).into_iter().filter(|_| *is_chosen);
-            let wakeups = turned.filter_map(|one| Some(one.awakening?.wakeup));
-            let of = |wakeup: Wakeup| ObservedWakeup {
+            let turns = turns.settle(now).into_iter().filter(|_| *is_chosen);
+            let wakeups = turns.filter_map(|turn| Some(turn.awakening?.wakeup));
+            let loop_wakeup = |wakeup: Wakeup| ObservedWakeup {
                 activation: Activation::Loop,
                 wakeup,
-                since: wakeup.expected,
+                settings_since: wakeup.expected,
             };
-            seen.extend(wakeups.map(of));
+            observed.extend(wakeups.map(loop_wakeup));
         }
-        seen
+        observed
     }
 }
 
-/// The threads of a process that is to be looked at.
 pub(super) fn threads_of(pid: u32, with_children: bool) -> WatchedThreads {
     WatchedThreads::new(Root::live(), pid, with_children)
 }

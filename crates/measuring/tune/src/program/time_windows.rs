@@ -1,4 +1,4 @@
-//! Turns of a program that goes on: windows of time, in each of which its threads have other settings.
+//! Turns of a running program: time windows with different settings of its threads.
 
 use std::collections::VecDeque;
 
@@ -9,20 +9,20 @@ use howlate_model::{
 };
 use howlate_watched_program::{WatchTarget, in_force};
 
-use super::external_settings::{Outside, RequestedSettings};
-use super::observer::{ObservedWakeup, OfProgram, Sight};
+use super::external_settings::{ExternalSettings, RequestedSettings};
+use super::observer::{ObservedWakeup, ProgramObserver, ThreadOfProcess};
 
-/// How often it is looked.
+/// Polling interval.
 const LOOK_EVERY: Span = Span::from_millis(20);
-/// Time for settings to come into force before wake-ups count.
+/// Time for settings to take effect before wake-ups count.
 pub(super) const SETTLE: Span = Span::from_millis(50);
-/// Time for the last sleeps to be told.
-const TOLD_WITHIN: Span = Span::from_millis(20);
-/// Windows of which something may still be told.
-const OPEN: usize = 4;
+/// Time for the tracer to report the last sleeps.
+const REPORT_DELAY: Span = Span::from_millis(20);
+/// Windows for which late reports are still accepted.
+const OPEN_WINDOWS: usize = 4;
 
-/// The wake-ups of one turn, each task's apart.
-struct Window {
+/// The wake-ups of one turn, with a block per task.
+struct TimeWindow {
     from: MonotonicTime,
     until: MonotonicTime,
     tasks: Vec<Task>,
@@ -30,25 +30,25 @@ struct Window {
 }
 
 /// A turn under way.
-struct Course {
-    asked: RequestedSettings,
-    /// Threads that have what is asked, or cannot have it.
-    given: Vec<OfProgram>,
+struct TurnState {
+    settings: RequestedSettings,
+    /// Threads to which the settings were applied, or could not be.
+    threads: Vec<ThreadOfProcess>,
     caveats: Vec<Caveat>,
     how: EndReason,
 }
 
-/// Takes windows of a program's time as turns.
-pub(super) struct Windows<'a> {
-    sight: &'a mut Sight,
+/// Measures time windows of a program as turns.
+pub(super) struct WindowEngine<'a> {
+    observer: &'a mut ProgramObserver,
     subject: &'a mut WatchTarget,
-    outside: &'a mut Outside,
-    /// The task of the baseline, without a change.
+    external: &'a mut ExternalSettings,
+    /// The task of the baseline.
     base: Task,
-    open: VecDeque<Window>,
+    open_windows: VecDeque<TimeWindow>,
 }
 
-impl Engine for Windows<'_> {
+impl Engine for WindowEngine<'_> {
     fn takes(&self, turn: &Turn) -> bool {
         matches!(turn.tasks.first().map(|task| task.work), Some(Work::Watch { .. }))
     }
@@ -59,90 +59,91 @@ impl Engine for Windows<'_> {
         bounds: &TurnControl,
         sink: &mut dyn Sink,
     ) -> Result<TurnEnd, EngineError> {
-        let asked = turn
+        let settings = turn
             .tasks
             .first()
-            .map_or_else(RequestedSettings::default, |task| RequestedSettings::by(task, &self.base));
-        self.take_in();
-        let given = self.sight.chosen();
-        let how = match self.outside.apply(&asked, &given) {
+            .map_or_else(RequestedSettings::default, |task| RequestedSettings::difference(task, &self.base));
+        self.collect();
+        let threads = self.observer.chosen_threads();
+        let how = match self.external.apply(&settings, &threads) {
             Ok(caveats) => {
-                let course = Course { asked, given, caveats, how: EndReason::Done };
-                self.take(turn, course, bounds, sink)
+                let state = TurnState { settings, threads, caveats, how: EndReason::Done };
+                self.measure(turn, state, bounds, sink)
             }
             Err(reason) => {
-                let caveats = self.outside.undo();
+                let caveats = self.external.undo();
                 finish(turn, Some(reason), sink);
-                tell_caveats(caveats, sink)
+                write_caveats(caveats, sink)
             }
         };
         Ok(how.into())
     }
 }
 
-impl<'a> Windows<'a> {
-    /// Of a program; `base` is a task of the baseline.
+impl<'a> WindowEngine<'a> {
     pub(super) const fn new(
-        sight: &'a mut Sight,
+        observer: &'a mut ProgramObserver,
         subject: &'a mut WatchTarget,
-        outside: &'a mut Outside,
+        external: &'a mut ExternalSettings,
         base: Task,
     ) -> Self {
-        Self { sight, subject, outside, base, open: VecDeque::new() }
+        Self { observer, subject, external, base, open_windows: VecDeque::new() }
     }
 
-    fn take(
+    fn measure(
         &mut self,
         turn: &Turn,
-        mut course: Course,
+        mut state: TurnState,
         bounds: &TurnControl,
         sink: &mut dyn Sink,
     ) -> EndReason {
-        self.go_on(SETTLE, &mut course, bounds, sink);
-        if course.how == EndReason::Done {
+        self.wait(SETTLE, &mut state, bounds, sink);
+        if state.how == EndReason::Done {
             let length = turn.duration.unwrap_or_default();
-            self.open(turn, length);
-            begin(turn, &course, sink);
-            self.go_on(length, &mut course, bounds, sink);
+            self.open_window(turn, length);
+            begin(turn, &state, sink);
+            self.wait(length, &mut state, bounds, sink);
         }
-        let back = self.outside.undo();
-        drop(clock::sleep_for(TOLD_WITHIN));
-        self.take_in();
-        let changed = back.iter().find_map(changed);
-        // What was cut, or was not what it was to be, is no turn.
-        if course.how != EndReason::Done || changed.is_some() {
-            self.open.retain(|window| window.tasks != turn.tasks);
+        let restore_caveats = self.external.undo();
+        drop(clock::sleep_for(REPORT_DELAY));
+        self.collect();
+        let changed = restore_caveats.iter().find_map(changed_setting);
+        // An interrupted turn, or one with changed settings, does not count.
+        if state.how != EndReason::Done || changed.is_some() {
+            self.open_windows.retain(|window| window.tasks != turn.tasks);
         }
-        self.hand_on(sink);
-        if course.how == EndReason::Done {
+        self.write_blocks(sink);
+        if state.how == EndReason::Done {
             finish(turn, changed, sink);
         }
-        let how =
-            tell_caveats(back.into_iter().filter(|one| !matches!(one, Caveat::SettingChanged { .. })), sink);
-        if how == EndReason::Done { course.how } else { how }
+        let how = write_caveats(
+            restore_caveats.into_iter().filter(|caveat| !matches!(caveat, Caveat::SettingChanged { .. })),
+            sink,
+        );
+        if how == EndReason::Done { state.how } else { how }
     }
 
-    /// Lets the program go on for so long; threads that come are given what the others have.
-    fn go_on(&mut self, length: Span, course: &mut Course, bounds: &TurnControl, sink: &mut dyn Sink) {
+    /// Lets the program run for `length`; applies the settings to new threads.
+    fn wait(&mut self, length: Span, state: &mut TurnState, bounds: &TurnControl, sink: &mut dyn Sink) {
         let until = clock::now().plus(length);
-        while course.how == EndReason::Done && clock::now() < until {
-            self.take_in();
-            let mut come = self.sight.chosen();
-            come.retain(|thread| !course.given.contains(thread));
-            course.caveats.extend(self.outside.also(&course.asked, &come));
-            course.given.extend(come);
+        while state.how == EndReason::Done && clock::now() < until {
+            self.collect();
+            let mut new_threads = self.observer.chosen_threads();
+            new_threads.retain(|thread| !state.threads.contains(thread));
+            state.caveats.extend(self.external.apply_to_new(&state.settings, &new_threads));
+            state.threads.extend(new_threads);
             sink.progress(&[]);
             if bounds.is_interrupted() {
-                course.how = EndReason::Interrupted;
-            } else if self.subject.has_ended(self.sight.threads()) {
-                course.how = EndReason::ProgramEnded;
+                state.how = EndReason::Interrupted;
+            } else if self.subject.has_ended(self.observer.threads()) {
+                state.how = EndReason::ProgramEnded;
             } else {
                 drop(clock::sleep_for(until.since(clock::now()).min(LOOK_EVERY)));
             }
         }
     }
 
-    fn open(&mut self, turn: &Turn, length: Span) {
+    fn open_window(&mut self, turn: &Turn, length: Span) {
         let (from, until) = (clock::now(), clock::now().plus(length));
         let block = |task: &Task| Block {
             condition: task.condition,
@@ -152,24 +153,24 @@ impl<'a> Windows<'a> {
             ..Block::default()
         };
         let blocks = turn.tasks.iter().map(block).collect();
-        self.open.push_back(Window { from, until, tasks: turn.tasks.clone(), blocks });
-        self.open.drain(..self.open.len().saturating_sub(OPEN));
+        self.open_windows.push_back(TimeWindow { from, until, tasks: turn.tasks.clone(), blocks });
+        self.open_windows.drain(..self.open_windows.len().saturating_sub(OPEN_WINDOWS));
     }
 
-    /// What was seen belongs to the turn in which it was to happen, however late it is told.
-    fn take_in(&mut self) {
-        for seen in self.sight.look() {
-            let is_in = |window: &&mut Window| {
-                seen.since >= window.from
-                    && seen.wakeup.expected >= window.from
-                    && seen.wakeup.expected < window.until
+    /// A wake-up belongs to the turn in which it was planned, however late it is reported.
+    fn collect(&mut self) {
+        for observed in self.observer.look() {
+            let is_in = |window: &&mut TimeWindow| {
+                observed.settings_since >= window.from
+                    && observed.wakeup.expected >= window.from
+                    && observed.wakeup.expected < window.until
             };
-            self.open.iter_mut().find(is_in).into_iter().for_each(|window| window.take(seen));
+            self.open_windows.iter_mut().find(is_in).into_iter().for_each(|window| window.record(observed));
         }
     }
 
-    fn hand_on(&mut self, sink: &mut dyn Sink) {
-        for block in self.open.iter_mut().flat_map(|window| &mut window.blocks) {
+    fn write_blocks(&mut self, sink: &mut dyn Sink) {
+        for block in self.open_windows.iter_mut().flat_map(|window| &mut window.blocks) {
             let (condition, round) = (block.condition, block.round);
             let (from, until) = (block.from, block.until);
             let next = Block { condition, round, from, until, ..Block::default() };
@@ -181,17 +182,17 @@ impl<'a> Windows<'a> {
     }
 }
 
-impl Window {
-    fn take(&mut self, seen: ObservedWakeup) {
-        let work = Work::Watch { mechanism: seen.activation };
+impl TimeWindow {
+    fn record(&mut self, observed: ObservedWakeup) {
+        let work = Work::Watch { mechanism: observed.activation };
         let place = self.tasks.iter().position(|task| task.work == work);
-        place.into_iter().for_each(|place| self.blocks[place].record(seen.wakeup, None));
+        place.into_iter().for_each(|place| self.blocks[place].record(observed.wakeup, None));
     }
 }
 
-/// What the first thread is subject to now, for each condition, with what could not be had.
-fn begin(turn: &Turn, course: &Course, sink: &mut dyn Sink) {
-    let Some((tid, _)) = course.given.first() else { return };
+/// Records the settings in force for the first thread, with the failures, for each condition.
+fn begin(turn: &Turn, state: &TurnState, sink: &mut dyn Sink) {
+    let Some((tid, _)) = state.threads.first() else { return };
     let in_force = in_force(*tid, None);
     for task in &turn.tasks {
         let (sender_in_force, runtime, warm_up) = (None, None, None);
@@ -203,12 +204,12 @@ fn begin(turn: &Turn, course: &Course, sink: &mut dyn Sink) {
             sender_in_force,
             runtime,
             warm_up,
-            caveats: course.caveats.clone(),
+            caveats: state.caveats.clone(),
         }));
     }
 }
 
-/// The turn is over; with what it is worth nothing for, if so.
+/// Records the end of the turn, with the reason if it is invalid.
 fn finish(turn: &Turn, error: Option<TurnFailure>, sink: &mut dyn Sink) {
     for task in &turn.tasks {
         sink.line(Line::Finished(TurnFinished {
@@ -223,8 +224,8 @@ fn finish(turn: &Turn, error: Option<TurnFailure>, sink: &mut dyn Sink) {
     }
 }
 
-/// That somebody else has changed a setting, so that a turn was not what it was to be.
-fn changed(caveat: &Caveat) -> Option<TurnFailure> {
+/// A setting that another program changed, which makes the turn invalid.
+fn changed_setting(caveat: &Caveat) -> Option<TurnFailure> {
     match caveat {
         Caveat::SettingChanged { path, set, found } => {
             Some(TurnFailure::SettingChanged { path: path.clone(), set: set.clone(), found: found.clone() })
@@ -233,8 +234,8 @@ fn changed(caveat: &Caveat) -> Option<TurnFailure> {
     }
 }
 
-/// Tells what else is to be known; where something could not be put back, no turn to come would be of the same program.
-fn tell_caveats(caveats: impl IntoIterator<Item = Caveat>, sink: &mut dyn Sink) -> EndReason {
+/// Records caveats. If something could not be restored, further turns would not be comparable.
+fn write_caveats(caveats: impl IntoIterator<Item = Caveat>, sink: &mut dyn Sink) -> EndReason {
     let mut how = EndReason::Done;
     for caveat in caveats {
         if matches!(caveat, Caveat::SettingNotRestored { .. }) {

@@ -56,7 +56,7 @@ fn settings_page() -> String {
 }
 
 fn settings_table(scope: SettingScope) -> String {
-    let knobs = howlate_knobs::all().filter(|knob| knob.scope == scope);
+    let knobs = howlate_system::settings::all().filter(|knob| knob.scope == scope);
     let rows = knobs.map(|knob| format!("| `{}` | {} | {} |\n", knob.name, knob.what, knob.cost));
     format!("| setting | what it does | what it costs |\n|---|---|---|\n{}", rows.collect::<String>())
 }

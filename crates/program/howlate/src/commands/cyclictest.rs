@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use howlate_cyclictest_run::{Call, Streams};
-use howlate_rt_tests_run::Call as RtTestsCall;
+use howlate_rt_tests_run::cyclictest::Call;
+use howlate_rt_tests_run::{Call as RtTestsCall, Streams};
 
 use crate::startup::clean_up;
 use crate::terminal::{eprint, print_as_is};

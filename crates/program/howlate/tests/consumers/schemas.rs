@@ -30,7 +30,7 @@ fn tune_documents() -> String {
         &["sleep", "--for", "1ms", "--knobs", "machine"],
         &["notify", "--by", "futex", "--after", "1ms"],
     ];
-    let golden = "../tune/src/snapshots/howlate_tune__scripted_tests__tune-json.snap";
+    let golden = "../../measuring/tune/src/snapshots/howlate_tune__scripted_tests__tune-json.snap";
     let golden = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap();
     let (_, result) = golden.split_once("\n---\n").unwrap();
     of_all.into_iter().map(listed).chain([one_line(result)]).collect()

@@ -7,18 +7,18 @@ use serde_json::Value;
 
 /// What `kubectl get` answers.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct List {
-    pub(super) items: Vec<Object>,
+pub(super) struct KubeList {
+    pub(super) items: Vec<KubeObject>,
 }
 
 /// Any of those that are asked for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Object {
+pub(super) struct KubeObject {
     pub(super) kind: String,
     pub(super) metadata: Metadata,
-    pub(super) spec: Spec,
-    pub(super) status: Status,
+    pub(super) spec: KubeSpec,
+    pub(super) status: KubeStatus,
     /// What an event tells.
     pub(super) message: Option<String>,
     /// What it tells of.
@@ -43,7 +43,7 @@ pub(super) struct Metadata {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Spec {
+pub(super) struct KubeSpec {
     /// Of a pod that has a node.
     pub(super) node_name: Option<String>,
     pub(super) affinity: Value,
@@ -63,20 +63,20 @@ pub(super) struct Taint {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Status {
+pub(super) struct KubeStatus {
     pub(super) phase: String,
     pub(super) reason: Option<String>,
     pub(super) message: Option<String>,
-    pub(super) conditions: Vec<Condition>,
-    pub(super) init_container_statuses: Vec<Container>,
-    pub(super) container_statuses: Vec<Container>,
+    pub(super) conditions: Vec<KubeCondition>,
+    pub(super) init_container_statuses: Vec<KubeContainer>,
+    pub(super) container_statuses: Vec<KubeContainer>,
     /// Of a Job: `1,3-5`.
     pub(super) failed_indexes: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Condition {
+pub(super) struct KubeCondition {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) status: String,
@@ -85,7 +85,7 @@ pub(super) struct Condition {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Container {
+pub(super) struct KubeContainer {
     pub(super) name: String,
     pub(super) state: ContainerState,
     pub(super) last_state: ContainerState,
@@ -94,14 +94,14 @@ pub(super) struct Container {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ContainerState {
-    pub(super) waiting: Option<Reason>,
+    pub(super) waiting: Option<StateReason>,
     pub(super) running: Option<Value>,
-    pub(super) terminated: Option<Reason>,
+    pub(super) terminated: Option<StateReason>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Reason {
+pub(super) struct StateReason {
     pub(super) reason: Option<String>,
     pub(super) message: Option<String>,
     pub(super) exit_code: i64,

@@ -1,19 +1,19 @@
 //! Which pod each node of a fleet measures in, of all objects that the cluster tells of.
 
-use super::api_types::{List, Object};
+use super::api_types::{KubeList, KubeObject};
 use super::manifest::ATTEMPT;
-use crate::folder::Member;
+use crate::folder::FleetMember;
 
 /// A pod has the index of its Job here, and Kubernetes puts it there.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
 /// All objects of a fleet.
-pub(super) struct ClusterObjects(pub(super) List);
+pub(super) struct ClusterObjects(pub(super) KubeList);
 
 /// What one node measures in.
 pub(super) enum Assignment<'a> {
-    Pod(&'a Object),
-    /// Its Job or DaemonSet makes one.
+    Pod(&'a KubeObject),
+    /// Its Job or DaemonSet makes object.
     Coming,
     /// It had one, and makes no other.
     Gone,
@@ -24,32 +24,36 @@ pub(super) enum Assignment<'a> {
 }
 
 /// The Job or DaemonSet that a node measures in, and its index in the Job.
-pub(super) fn job(member: &Member) -> Option<(&str, Option<&str>)> {
+pub(super) fn job(member: &FleetMember) -> Option<(&str, Option<&str>)> {
     let job = member.job.as_deref()?;
     Some(job.split_once('/').map_or((job, None), |(name, index)| (name, Some(index))))
 }
 
 impl ClusterObjects {
     /// The Job or DaemonSet of this name.
-    pub(super) fn owner(&self, name: &str) -> Option<&Object> {
-        let is_owner =
-            |one: &&Object| matches!(one.kind.as_str(), "Job" | "DaemonSet") && one.metadata.name == name;
+    pub(super) fn owner(&self, name: &str) -> Option<&KubeObject> {
+        let is_owner = |object: &&KubeObject| {
+            matches!(object.kind.as_str(), "Job" | "DaemonSet") && object.metadata.name == name
+        };
         self.0.items.iter().find(is_owner)
     }
 
     /// Where a node measures.
-    pub(super) fn place(&self, member: &Member) -> Assignment<'_> {
+    pub(super) fn place(&self, member: &FleetMember) -> Assignment<'_> {
         let Some((name, index)) = job(member) else { return Assignment::Nowhere };
-        let is_its = |one: &&Object| {
-            one.kind == "Pod"
-                && one.metadata.labels.get(ATTEMPT).is_some_and(|attempt| attempt == name)
+        let is_pod_of_member = |object: &&KubeObject| {
+            object.kind == "Pod"
+                && object.metadata.labels.get(ATTEMPT).is_some_and(|attempt| attempt == name)
                 && match index {
-                    Some(index) => one.metadata.annotations.get(INDEX).is_some_and(|its| its == index),
-                    None => node(one) == Some(&member.host.address),
+                    Some(index) => {
+                        object.metadata.annotations.get(INDEX).is_some_and(|annotation| annotation == index)
+                    }
+                    None => node(object) == Some(&member.host.address),
                 }
         };
         // Times are written so that the alphabet orders them.
-        let pod = self.0.items.iter().filter(is_its).max_by_key(|pod| &pod.metadata.creation_timestamp);
+        let pod =
+            self.0.items.iter().filter(is_pod_of_member).max_by_key(|pod| &pod.metadata.creation_timestamp);
         match (pod, self.owner(name)) {
             (Some(pod), _) => Assignment::Pod(pod),
             (None, None) => Assignment::Removed,
@@ -66,7 +70,7 @@ impl ClusterObjects {
 }
 
 /// The node of a pod: the one it runs on, or the one that its DaemonSet has made it for.
-pub(super) fn node(pod: &Object) -> Option<&str> {
+pub(super) fn node(pod: &KubeObject) -> Option<&str> {
     const MADE_FOR: &str = "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
     pod.spec.node_name.as_deref().or_else(|| pod.spec.affinity.pointer(MADE_FOR)?.as_str())
 }
@@ -97,12 +101,12 @@ mod tests {
             made("old", "0", "2026-01-01T00:00:00Z"), made("new", "0", "2026-01-01T00:01:00Z"),
         ]});
         let seen = ClusterObjects(serde_json::from_value(objects).unwrap());
-        let place = |job: &str| seen.place(&Member { job: Some(job.into()), ..Member::default() });
+        let place = |job: &str| seen.place(&FleetMember { job: Some(job.into()), ..FleetMember::default() });
         assert!(matches!(place("howlate-f1-1/0"), Assignment::Pod(pod) if pod.metadata.name == "new"));
         assert!(matches!(place("howlate-f1-1/1"), Assignment::Coming));
         assert!(matches!(place("howlate-f1-1/3"), Assignment::Coming));
-        for gone in ["2", "4", "5", "6"] {
-            assert!(matches!(place(&format!("howlate-f1-1/{gone}")), Assignment::Gone), "{gone}");
+        for missing in ["2", "4", "5", "6"] {
+            assert!(matches!(place(&format!("howlate-f1-1/{missing}")), Assignment::Gone), "{missing}");
         }
         assert!(matches!(place("howlate-f1-2/0"), Assignment::Removed));
     }
@@ -113,7 +117,7 @@ mod tests {
         let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
         let objects = json!({"items": [{"kind": "Pod", "metadata": {"labels": {ATTEMPT: "howlate-f1-1"}}, "spec": {"affinity": affinity}}]});
         let seen = ClusterObjects(serde_json::from_value(objects).unwrap());
-        let member = |node: &str| Member {
+        let member = |node: &str| FleetMember {
             host: node.parse().unwrap(),
             job: Some("howlate-f1-1".into()),
             ended: None,

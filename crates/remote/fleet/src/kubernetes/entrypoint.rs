@@ -14,25 +14,25 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::log_encoding;
-use super::termination_message::Report;
-use crate::Task;
+use super::termination_message::PodReport;
+use crate::NodeTask;
 use crate::process::complaint;
 use crate::state::CANCELLED;
 
 /// The first word of a container that measures. After it: where the report is written, a folder that is its own, and the
-/// words of `howlate run`.
+/// arguments of `howlate run`.
 pub(super) const MEASURES: &str = "__pod";
 /// The first word of one that waits until it is ended.
 pub(super) const RESTS: &str = "__pod-rests";
 
-/// Does the work of a container, if this is one of a fleet: its words say so. `program` is this one, which is started again
+/// Does the work of a container, if this is one of a fleet: its arguments say so. `program` is this one, which is started again
 /// to measure; `out` is the log.
 pub fn serve_in_pod(program: &str, out: &mut dyn Write) -> Option<io::Result<()>> {
-    let words = std::env::args_os().skip(1);
-    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [MEASURES, report, folder, words @ ..] => {
-            Some(measure(program, words, Path::new(folder), Path::new(report), out))
+    let arguments = std::env::args_os().skip(1);
+    let arguments: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [MEASURES, report, folder, arguments @ ..] => {
+            Some(measure(program, arguments, Path::new(folder), Path::new(report), out))
         }
         [RESTS] => Some(rest()),
         _ => None,
@@ -42,30 +42,30 @@ pub fn serve_in_pod(program: &str, out: &mut dyn Write) -> Option<io::Result<()>
 /// Measures, and leaves the recording in the log and the report where Kubernetes looks for it.
 fn measure(
     program: &str,
-    words: &[&str],
+    arguments: &[&str],
     folder: &Path,
     report: &Path,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (recording, log) = (folder.join(Task::Plan.left()), folder.join("log"));
+    let (recording, log) = (folder.join(NodeTask::Plan.left()), folder.join("log"));
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
-    let said = File::create(&log)?;
+    let log_file = File::create(&log)?;
     let mut command = Command::new(program);
-    command.args(words).arg("--out").arg(&recording).stdin(Stdio::null());
-    let mut child = command.stdout(said.try_clone()?).stderr(said).spawn()?;
+    command.args(arguments).arg("--out").arg(&recording).stdin(Stdio::null());
+    let mut child = command.stdout(log_file.try_clone()?).stderr(log_file).spawn()?;
     let is_cancelled = Arc::new(AtomicBool::new(false));
     hand_on(&child, Arc::clone(&is_cancelled), move || signals.forever().next().is_some());
     let ended = child.wait()?;
     let status = if is_cancelled.load(Ordering::Relaxed) { CANCELLED } else { status(ended) };
-    let said = complaint(&String::from_utf8_lossy(&fs::read(&log)?));
+    let message = complaint(&String::from_utf8_lossy(&fs::read(&log)?));
     let recording = match File::open(&recording) {
         Ok(recording) => Some(log_encoding::write(recording, out)?),
         Err(_) => None,
     };
-    fs::write(report, serde_json::to_string(&Report { status, recording, said })?)
+    fs::write(report, serde_json::to_string(&PodReport { status, recording, message })?)
 }
 
-/// Tells the measurement to end when this process is told: it writes what it has, and this waits for it.
+/// Forwards termination signals to the measurement, and waits until it has written its results.
 fn hand_on(child: &Child, is_cancelled: Arc<AtomicBool>, mut comes: impl FnMut() -> bool + Send + 'static) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Running `kubectl`, as its user has configured it.
+//! Runs `kubectl` with the user's configuration.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,14 +7,14 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::FleetError;
-use crate::process::{Output, Run, as_file, complaint};
+use crate::process::{CommandRun, Output, as_file, complaint};
 
 pub(super) const KUBECTL: &str = "kubectl";
 
 /// How long a cluster may take to answer.
 const ANSWER: Duration = Duration::from_secs(120);
-/// The same of one that is asked to forget what was begun, once somebody waits for the end.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// Time limit of clean-up after an interruption.
+const CLEANUP: Duration = Duration::from_secs(10);
 /// How long a log may take.
 const TRANSFER: Duration = Duration::from_secs(30 * 60);
 /// No list of pods is longer: a pod takes some 10 KB.
@@ -29,73 +29,82 @@ pub(super) struct Kubectl<'a> {
     pub(super) interrupted: &'a AtomicBool,
 }
 
-pub(super) fn refused(said: impl Into<String>) -> FleetError {
-    FleetError::Refused { program: KUBECTL, said: said.into() }
+pub(super) fn refused(message: impl Into<String>) -> FleetError {
+    FleetError::Refused { program: KUBECTL, message: message.into() }
 }
 
-/// What went wrong, without the word that begins its messages.
-fn failed(said: &Output) -> FleetError {
-    refused(complaint(&said.error).unwrap_or_else(|| said.reason()))
+/// The error, without the prefix of its messages.
+fn failed(output: &Output) -> FleetError {
+    refused(complaint(&output.error).unwrap_or_else(|| output.reason()))
 }
 
 impl Kubectl<'_> {
-    fn words(&self, words: &[&str]) -> Vec<String> {
+    fn with_context(&self, arguments: &[&str]) -> Vec<String> {
         let context = self.context.map(|name| format!("--context={name}"));
         let namespace = self.namespace.map(|name| format!("--namespace={name}"));
-        context.into_iter().chain(namespace).chain(words.iter().map(|word| (*word).to_owned())).collect()
+        context.into_iter().chain(namespace).chain(arguments.iter().map(|word| (*word).to_owned())).collect()
     }
 
-    /// What it says that ends well; `input` is what it reads.
-    pub(super) fn output(&self, words: &[&str], input: Option<&str>) -> Result<String, FleetError> {
-        self.output_of(words, input, ANSWER, Some(self.interrupted))
+    /// Standard output on success; `input` is its standard input.
+    pub(super) fn output(&self, arguments: &[&str], input: Option<&str>) -> Result<String, FleetError> {
+        self.output_of(arguments, input, ANSWER, Some(self.interrupted))
     }
 
-    /// The same of what must be tried after an interruption as well, for a while.
-    pub(super) fn last_output(&self, words: &[&str]) -> Result<String, FleetError> {
-        let patience = if self.interrupted.load(Ordering::Relaxed) { FAREWELL } else { ANSWER };
-        self.output_of(words, None, patience, None)
+    /// Also runs after an interruption, for a short time.
+    pub(super) fn cleanup_output(&self, arguments: &[&str]) -> Result<String, FleetError> {
+        let patience = if self.interrupted.load(Ordering::Relaxed) { CLEANUP } else { ANSWER };
+        self.output_of(arguments, None, patience, None)
     }
 
     fn output_of(
         &self,
-        words: &[&str],
+        arguments: &[&str],
         input: Option<&str>,
         patience: Duration,
         interrupted: Option<&AtomicBool>,
     ) -> Result<String, FleetError> {
         let input = input.map(as_file).transpose().map_err(|error| refused(error.to_string()))?;
-        let words = self.words(words);
-        let said = Run { program: KUBECTL, words: &words, input, patience, interrupted }.output()?;
-        if said.is_success() { Ok(said.out) } else { Err(failed(&said)) }
+        let arguments = self.with_context(arguments);
+        let output =
+            CommandRun { program: KUBECTL, arguments: &arguments, input, patience, interrupted }.output()?;
+        if output.is_success() { Ok(output.out) } else { Err(failed(&output)) }
     }
 
-    /// What it answers in JSON.
+    /// Its JSON output.
     pub(super) fn answer<T: DeserializeOwned + Send + 'static>(
         &self,
-        words: &[&str],
+        arguments: &[&str],
     ) -> Result<T, FleetError> {
-        let words = self.words(&[words, &["--output=json"]].concat());
+        let arguments = self.with_context(&[arguments, &["--output=json"]].concat());
         let interrupted = Some(self.interrupted);
-        let run = Run { program: KUBECTL, words: &words, input: None, patience: ANSWER, interrupted };
-        let (said, answer) = run
-            .heard(|out| Some(serde_json::from_reader(std::io::BufReader::new(out.take(LONGEST_ANSWER)))))?;
+        let run = CommandRun {
+            program: KUBECTL,
+            arguments: &arguments,
+            input: None,
+            patience: ANSWER,
+            interrupted,
+        };
+        let (output, answer) = run.run_with_reader(|out| {
+            Some(serde_json::from_reader(std::io::BufReader::new(out.take(LONGEST_ANSWER))))
+        })?;
         match answer {
-            _ if !said.is_success() => Err(failed(&said)),
+            _ if !output.is_success() => Err(failed(&output)),
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => Err(refused(format!("its answer is none that is known: {error}"))),
             None => Err(refused("it answers nothing")),
         }
     }
 
-    /// Hands the log of a container to `take`.
+    /// Passes the log of a container to `take`.
     pub(super) fn log<T: Send + Default + 'static>(
         &self,
         pod: &str,
         container: &str,
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
     ) -> Result<(Output, T), FleetError> {
-        let words = self.words(&["logs", &format!("--container={container}"), "--", pod]);
+        let arguments = self.with_context(&["logs", &format!("--container={container}"), "--", pod]);
         let interrupted = Some(self.interrupted);
-        Run { program: KUBECTL, words: &words, input: None, patience: TRANSFER, interrupted }.heard(take)
+        CommandRun { program: KUBECTL, arguments: &arguments, input: None, patience: TRANSFER, interrupted }
+            .run_with_reader(take)
     }
 }

@@ -20,33 +20,33 @@ const IN_A_LINE: usize = 6_000;
 /// A longer line is none of ours.
 const LONGEST_LINE: u64 = 16 << 10;
 
-/// What was written.
+/// Length and hash of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Encoded {
+pub(super) struct RecordingDigest {
     /// Bytes of the recording.
     pub(super) bytes: u64,
     /// SHA-256 of them, hexadecimal.
     pub(super) sha256: String,
 }
 
-/// Counts what passes.
-struct Counted<W> {
+/// Counts and hashes what is written.
+struct HashingWriter<W> {
     into: W,
     bytes: u64,
     hash: Sha256,
 }
 
-impl<W> Counted<W> {
+impl<W> HashingWriter<W> {
     fn new(into: W) -> Self {
         Self { into, bytes: 0, hash: Sha256::new() }
     }
 
-    fn written(self) -> Encoded {
-        Encoded { bytes: self.bytes, sha256: hexadecimal(&self.hash.finalize()) }
+    fn digest(self) -> RecordingDigest {
+        RecordingDigest { bytes: self.bytes, sha256: hexadecimal(&self.hash.finalize()) }
     }
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes > LONGEST_RECORDING {
             return Err(io::Error::other("it is longer than 1 GiB"));
@@ -62,13 +62,13 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Makes lines of what is written.
-struct Lines<W: Write> {
+/// Encodes what is written as base64 lines.
+struct LineEncoder<W: Write> {
     into: W,
     rest: Vec<u8>,
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> LineEncoder<W> {
     fn end(&mut self) -> io::Result<()> {
         let line = STANDARD.encode(&self.rest) + "\n";
         self.rest.clear();
@@ -76,7 +76,7 @@ impl<W: Write> Lines<W> {
     }
 }
 
-impl<W: Write> Write for Lines<W> {
+impl<W: Write> Write for LineEncoder<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = bytes.len().min(IN_A_LINE - self.rest.len());
         self.rest.extend_from_slice(&bytes[..taken]);
@@ -92,21 +92,21 @@ impl<W: Write> Write for Lines<W> {
 }
 
 /// Writes a recording as lines.
-pub(super) fn write(mut recording: impl Read, into: impl Write) -> io::Result<Encoded> {
-    let lines = Lines { into, rest: Vec::with_capacity(IN_A_LINE) };
-    let mut packed = Counted::new(GzEncoder::new(lines, Compression::best()));
+pub(super) fn write(mut recording: impl Read, into: impl Write) -> io::Result<RecordingDigest> {
+    let lines = LineEncoder { into, rest: Vec::with_capacity(IN_A_LINE) };
+    let mut packed = HashingWriter::new(GzEncoder::new(lines, Compression::best()));
     io::copy(&mut recording, &mut packed)?;
     packed.into.try_finish()?;
     let lines = packed.into.get_mut();
     lines.end()?;
     lines.flush()?;
-    Ok(packed.written())
+    Ok(packed.digest())
 }
 
-/// Reads what was written so, whatever comes.
-pub(super) fn read(lines: impl Read, into: impl Write) -> io::Result<Encoded> {
+/// Decodes such lines from untrusted input.
+pub(super) fn read(lines: impl Read, into: impl Write) -> io::Result<RecordingDigest> {
     let mut lines = BufReader::new(lines);
-    let mut unpacked = GzDecoder::new(Counted::new(into));
+    let mut unpacked = GzDecoder::new(HashingWriter::new(into));
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -116,7 +116,7 @@ pub(super) fn read(lines: impl Read, into: impl Write) -> io::Result<Encoded> {
         let bytes = STANDARD.decode(line.trim_ascii()).map_err(io::Error::other)?;
         unpacked.write_all(&bytes)?;
     }
-    Ok(unpacked.finish()?.written())
+    Ok(unpacked.finish()?.digest())
 }
 
 #[cfg(test)]

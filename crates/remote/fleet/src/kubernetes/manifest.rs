@@ -1,4 +1,4 @@
-//! What the cluster is told. Nothing here runs anything.
+//! The manifest for the cluster, as text.
 //!
 //! In a DaemonSet an init container measures, as its pods are started again when they end; what follows it waits.
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::entrypoint::{MEASURES, RESTS};
 use crate::files::PLAN;
 use crate::folder::Fleet;
-use crate::placement::{Placement, Toleration};
-use crate::pods::Pods;
+use crate::placement::FleetPods;
+use crate::placement::{PodPlacement, Toleration};
 
 /// The label that all objects of a fleet have.
 pub(super) const FLEET: &str = "app.kubernetes.io/part-of";
@@ -41,7 +41,7 @@ pub(super) fn name(fleet: &Fleet, attempt: u32) -> String {
 }
 
 /// The plan, and the Job or DaemonSet in which these nodes measure it.
-pub(super) fn manifest(fleet: &Fleet, pods: &Pods, plan: &str, name: &str, nodes: &[usize]) -> Value {
+pub(super) fn manifest(fleet: &Fleet, pods: &FleetPods, plan: &str, name: &str, nodes: &[usize]) -> Value {
     let labels = labels(fleet, name);
     let mut metadata = json!({"name": name, "labels": labels});
     if let Some(namespace) = &pods.placement.namespace {
@@ -68,7 +68,7 @@ fn labels(fleet: &Fleet, name: &str) -> Value {
     json!({"app.kubernetes.io/name": "howlate", FLEET: format!("howlate-{}", fleet.id), ATTEMPT: name})
 }
 
-fn pod(fleet: &Fleet, pods: &Pods, name: &str, nodes: &[usize]) -> Value {
+fn pod(fleet: &Fleet, pods: &FleetPods, name: &str, nodes: &[usize]) -> Value {
     let mut pod = json!({
         "terminationGracePeriodSeconds": LAST_WORDS,
         "automountServiceAccountToken": false,
@@ -89,8 +89,8 @@ fn pod(fleet: &Fleet, pods: &Pods, name: &str, nodes: &[usize]) -> Value {
 }
 
 /// What is said of where pods are put, and as what; recordings stay where there is a claim, in a folder of each pod.
-fn place(pod: &mut Value, placement: &Placement) {
-    let Placement {
+fn place(pod: &mut Value, placement: &PodPlacement) {
+    let PodPlacement {
         node_selector,
         tolerations,
         pull_secrets,
@@ -117,9 +117,9 @@ fn place(pod: &mut Value, placement: &Placement) {
     }
 }
 
-fn toleration(one: &Toleration) -> Value {
-    let mut text = json!({"key": one.key, "operator": if one.value.is_some() { "Equal" } else { "Exists" }});
-    for (key, value) in [("value", &one.value), ("effect", &one.effect)] {
+fn toleration(toleration: &Toleration) -> Value {
+    let mut text = json!({"key": toleration.key, "operator": if toleration.value.is_some() { "Equal" } else { "Exists" }});
+    for (key, value) in [("value", &toleration.value), ("effect", &toleration.effect)] {
         if let Some(value) = value {
             text[key] = json!(value);
         }
@@ -129,7 +129,7 @@ fn toleration(one: &Toleration) -> Value {
 
 /// A pod of a Job is never beside another of the fleet, since they would disturb each other; that of a DaemonSet is on a
 /// node of the fleet.
-fn affinity(fleet: &Fleet, pods: &Pods, nodes: &[usize]) -> Value {
+fn affinity(fleet: &Fleet, pods: &FleetPods, nodes: &[usize]) -> Value {
     let term = |node: &usize| json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [fleet.members[*node].host.address]}]});
     match pods.every_node {
         true => json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
@@ -140,13 +140,13 @@ fn affinity(fleet: &Fleet, pods: &Pods, nodes: &[usize]) -> Value {
 }
 
 /// Recordings are named after the node. Kubernetes replaces `$(NODE)`.
-fn measure(fleet: &Fleet, pods: &Pods, name: &str) -> Value {
+fn measure(fleet: &Fleet, pods: &FleetPods, name: &str) -> Value {
     let plan = format!("{PLANS}/{PLAN}");
     let ours = [MEASURES, REPORT, WORK, "run", &plan, "--node", "$(NODE)"].map(str::to_owned);
-    let typed = fleet.words.iter().map(|word| word.replace('$', "$$"));
-    let words: Vec<String> =
-        ours.into_iter().chain(typed).chain(["--quiet".to_owned(), "--no-save".to_owned()]).collect();
-    let mut container = container(pods, MEASURE, &words, (&pods.cpus.to_string(), MEMORY));
+    let escaped = fleet.arguments.iter().map(|word| word.replace('$', "$$"));
+    let arguments: Vec<String> =
+        ours.into_iter().chain(escaped).chain(["--quiet".to_owned(), "--no-save".to_owned()]).collect();
+    let mut container = container(pods, MEASURE, &arguments, (&pods.cpus.to_string(), MEMORY));
     container["env"] = json!([{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]);
     container["volumeMounts"] =
         json!([{"name": "plan", "mountPath": PLANS, "readOnly": true}, {"name": "work", "mountPath": WORK}]);
@@ -163,18 +163,18 @@ fn measure(fleet: &Fleet, pods: &Pods, name: &str) -> Value {
     container
 }
 
-fn rest(pods: &Pods) -> Value {
+fn rest(pods: &FleetPods) -> Value {
     container(pods, "rest", &[RESTS.to_owned()], AT_REST)
 }
 
 /// With what it asks for equal to its limits: of class Guaranteed, and with whole CPUs under the static CPU manager.
-fn container(pods: &Pods, name: &str, words: &[String], (cpus, memory): (&str, &str)) -> Value {
+fn container(pods: &FleetPods, name: &str, arguments: &[String], (cpus, memory): (&str, &str)) -> Value {
     let resources = json!({"cpu": cpus, "memory": memory});
     json!({
         "name": name,
         "image": pods.image,
         "imagePullPolicy": "IfNotPresent",
-        "args": words,
+        "args": arguments,
         "resources": {"requests": resources, "limits": resources},
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": {
@@ -190,21 +190,21 @@ fn container(pods: &Pods, name: &str, words: &[String], (cpus, memory): (&str, &
 mod tests {
     use super::*;
     use crate::Host;
-    use crate::folder::Member;
+    use crate::folder::FleetMember;
 
-    fn manifest_of(every_node: bool, words: &[&str]) -> Value {
-        placed(every_node, words, Placement::default())
+    fn manifest_of(every_node: bool, arguments: &[&str]) -> Value {
+        placed(every_node, arguments, PodPlacement::default())
     }
 
-    fn placed(every_node: bool, words: &[&str], placement: Placement) -> Value {
-        let host = |name: &str| Member { host: name.parse::<Host>().unwrap(), ..Member::default() };
+    fn placed(every_node: bool, arguments: &[&str], placement: PodPlacement) -> Value {
+        let host = |name: &str| FleetMember { host: name.parse::<Host>().unwrap(), ..FleetMember::default() };
         let fleet = Fleet {
-            task: crate::Task::Plan,
+            task: crate::NodeTask::Plan,
             id: "f1".into(),
             on: "kubernetes".into(),
             sha256: None,
             machine: None,
-            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
             at_once: 2,
             timeout_s: Some(600),
             pods: None,
@@ -212,7 +212,7 @@ mod tests {
             members: ["n1", "n2", "n3"].map(host).into(),
             folder: "/nowhere".into(),
         };
-        let pods = Pods {
+        let pods = FleetPods {
             image: "registry/howlate:1".into(),
             cpus: 2,
             every_node,
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn pods_are_put_where_they_are_asked_to_be() {
-        let placement = Placement {
+        let placement = PodPlacement {
             namespace: Some("lab".to_owned()),
             node_selector: [("pool".to_owned(), "rt".to_owned())].into(),
             tolerations: vec!["dedicated=rt:NoSchedule".parse().unwrap(), "other".parse().unwrap()],
@@ -248,7 +248,11 @@ mod tests {
                 placed(every_node, &[], placement.clone())["items"][1]["spec"]["template"]["spec"].clone();
             let whole = placed(every_node, &[], placement.clone());
             assert!(
-                whole["items"].as_array().unwrap().iter().all(|one| one["metadata"]["namespace"] == "lab")
+                whole["items"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|object| object["metadata"]["namespace"] == "lab")
             );
             assert_eq!(pod["nodeSelector"], json!({"pool": "rt"}));
             assert_eq!(
@@ -271,7 +275,7 @@ mod tests {
     #[test]
     fn kubernetes_replaces_nothing_in_what_was_typed() {
         let job = manifest_of(false, &["--label", "price=$(NODE) $5"]);
-        let words = &job["items"][1]["spec"]["template"]["spec"]["containers"][0]["args"];
-        assert!(words.as_array().unwrap().contains(&json!("price=$$(NODE) $$5")), "{words}");
+        let arguments = &job["items"][1]["spec"]["template"]["spec"]["containers"][0]["args"];
+        assert!(arguments.as_array().unwrap().contains(&json!("price=$$(NODE) $$5")), "{arguments}");
     }
 }

@@ -18,17 +18,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use self::api_types::{List, Object};
+use self::api_types::{KubeList, KubeObject};
 use self::assignment::{Assignment, ClusterObjects, job};
 pub use self::entrypoint::serve_in_pod;
 use self::kubectl::{Kubectl, refused};
 use crate::files::PLAN;
-use crate::folder::{Fleet, Member};
-use crate::parallel::each;
-use crate::placement::Placement;
-use crate::pods::Pods;
-use crate::scheduler::{Fetched, Scheduler};
-use crate::{FleetError, Host, State};
+use crate::folder::{Fleet, FleetMember};
+use crate::parallel::for_each_node;
+use crate::placement::FleetPods;
+use crate::placement::PodPlacement;
+use crate::scheduler::{FetchResult, Scheduler};
+use crate::{FleetError, Host, NodeStatus};
 
 /// Nodes of a cluster, reached through `kubectl`.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct Kubernetes {
     /// The context; the current one if none is named.
     pub context: Option<String>,
     /// Where pods are put: the namespace, and which nodes take them.
-    pub placement: Placement,
+    pub placement: PodPlacement,
     /// Logs read at once.
     pub at_once: usize,
     /// Set when no answer is to be waited for any longer.
@@ -66,15 +66,15 @@ impl Kubernetes {
 
     /// Marks those of these nodes that get no pod, and returns the others.
     fn usable(&self, fleet: &mut Fleet, nodes: &[usize]) -> Result<Vec<usize>, FleetError> {
-        let known = nodes::nodes(&self.kubectl(), &self.placement)?;
+        let cluster_nodes = nodes::nodes(&self.kubectl(), &self.placement)?;
         let mut usable = Vec::new();
         for node in nodes {
             let member = &mut fleet.members[*node];
-            let unusable = match known.get(&member.host.address) {
+            let unusable = match cluster_nodes.get(&member.host.address) {
                 Some(unusable) => unusable.clone(),
                 None => Some("the cluster does not know it any more".to_owned()),
             };
-            member.ended = unusable.map(|reason| State::NotStarted { reason });
+            member.ended = unusable.map(|reason| NodeStatus::NotStarted { reason });
             if member.ended.is_none() {
                 usable.push(*node);
             }
@@ -85,7 +85,7 @@ impl Kubernetes {
     /// All that the cluster knows of a fleet; its plan, if nothing else.
     fn seen(&self, fleet: &Fleet) -> Result<ClusterObjects, FleetError> {
         let label = manifest::label(fleet);
-        let list: List =
+        let list: KubeList =
             self.kubectl().answer(&["get", "configmaps,jobs,daemonsets,pods", "--selector", &label])?;
         match list.items.is_empty() {
             true => Err(refused(
@@ -97,10 +97,12 @@ impl Kubernetes {
 
     /// What the last warning about each object says; none is better than no state at all.
     fn warnings(&self) -> BTreeMap<String, String> {
-        let asked = ["get", "events", "--field-selector=type=Warning"];
-        let List { items: mut events } = self.kubectl().answer(&asked).unwrap_or_default();
-        events.sort_by(|one, other| one.metadata.creation_timestamp.cmp(&other.metadata.creation_timestamp));
-        let warning = |event: Object| {
+        let query = ["get", "events", "--field-selector=type=Warning"];
+        let KubeList { items: mut events } = self.kubectl().answer(&query).unwrap_or_default();
+        events.sort_by(|earlier, later| {
+            earlier.metadata.creation_timestamp.cmp(&later.metadata.creation_timestamp)
+        });
+        let warning = |event: KubeObject| {
             Some((event.involved_object.name, states::first_line(event.message.as_deref()?)?))
         };
         events.into_iter().filter_map(warning).collect()
@@ -112,10 +114,10 @@ impl Kubernetes {
         made.map(drop).inspect_err(|_| drop(self.remove(&format!("{}={name}", manifest::ATTEMPT))))
     }
 
-    /// Removes whatever has a label.
+    /// Removes all objects with a label.
     fn remove(&self, label: &str) -> Result<(), FleetError> {
         let kinds = "jobs,daemonsets,pods,configmaps";
-        self.kubectl().last_output(&["delete", kinds, "--selector", label, "--wait=false"]).map(drop)
+        self.kubectl().cleanup_output(&["delete", kinds, "--selector", label, "--wait=false"]).map(drop)
     }
 }
 
@@ -127,7 +129,7 @@ fn next_attempt(fleet: &Fleet) -> u32 {
 }
 
 /// What the pods of a fleet are; one that was started elsewhere has none.
-fn pods_of(fleet: &Fleet) -> Result<&Pods, FleetError> {
+fn pods_of(fleet: &Fleet) -> Result<&FleetPods, FleetError> {
     let reason = "it does not say what its pods are".to_owned();
     fleet.pods.as_ref().ok_or_else(|| FleetError::NoFleet { path: fleet.folder.clone(), reason })
 }
@@ -136,7 +138,8 @@ impl Scheduler for Kubernetes {
     fn dry_run(&self, fleet: &Fleet, plan: Option<&str>) -> String {
         let plan = plan.unwrap_or_default();
         let all: Vec<usize> = (0..fleet.members.len()).collect();
-        let manifest = |pods: &Pods| manifest::manifest(fleet, pods, plan, &manifest::name(fleet, 1), &all);
+        let manifest =
+            |pods: &FleetPods| manifest::manifest(fleet, pods, plan, &manifest::name(fleet, 1), &all);
         fleet.pods.as_ref().map(|pods| format!("{:#}\n", manifest(pods))).unwrap_or_default()
     }
 
@@ -162,19 +165,19 @@ impl Scheduler for Kubernetes {
         })
     }
 
-    fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<State>, FleetError> {
+    fn look(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<NodeStatus>, FleetError> {
         if nodes.iter().all(|node| fleet.members[*node].job.is_none()) {
             return Ok(vec![state(&Assignment::Nowhere); nodes.len()]);
         }
         let seen = self.seen(fleet)?;
         let places: Vec<Assignment<'_>> =
             nodes.iter().map(|node| seen.place(&fleet.members[*node])).collect();
-        let mut states: Vec<State> = places.iter().map(state).collect();
-        if states.iter().any(|state| matches!(state, State::Waiting { .. })) {
+        let mut states: Vec<NodeStatus> = places.iter().map(state).collect();
+        if states.iter().any(|state| matches!(state, NodeStatus::Waiting { .. })) {
             let warnings = self.warnings();
             for ((node, place), state) in nodes.iter().zip(&places).zip(&mut states) {
                 let warning = object(&fleet.members[*node], place).and_then(|name| warnings.get(name));
-                if let (State::Waiting { reason }, Some(warning)) = (state, warning) {
+                if let (NodeStatus::Waiting { reason }, Some(warning)) = (state, warning) {
                     reason.clone_from(warning);
                 }
             }
@@ -182,14 +185,14 @@ impl Scheduler for Kubernetes {
         Ok(states)
     }
 
-    fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<Fetched, String>>, FleetError> {
+    fn fetch(&self, fleet: &Fleet, nodes: &[usize]) -> Result<Vec<Result<FetchResult, String>>, FleetError> {
         if nodes.is_empty() {
             return Ok(Vec::new());
         }
         let (seen, kubectl) = (self.seen(fleet)?, self.kubectl());
-        let fetched = each(self.at_once, nodes, |node| match seen.place(&fleet.members[node]) {
+        let fetched = for_each_node(self.at_once, nodes, |node| match seen.place(&fleet.members[node]) {
             Assignment::Pod(pod) => fetching::fetch(&kubectl, fleet, node, pod),
-            _ => Ok(Fetched::None),
+            _ => Ok(FetchResult::None),
         });
         let is_all =
             fetched.iter().all(Result::is_ok) && fleet.open_nodes().iter().all(|node| nodes.contains(node));
@@ -213,7 +216,7 @@ impl Scheduler for Kubernetes {
             let what = format!("{}/{}", owner.kind.to_lowercase(), owner.metadata.name);
             kubectl.output(&["delete", &what, "--cascade=orphan"], None)?;
         }
-        Ok(each(self.at_once, nodes, |node| match seen.place(&fleet.members[node]) {
+        Ok(for_each_node(self.at_once, nodes, |node| match seen.place(&fleet.members[node]) {
             Assignment::Pod(pod) => end(&kubectl, pod).map_err(|error| error.to_string()),
             _ => Ok(()),
         }))
@@ -221,19 +224,19 @@ impl Scheduler for Kubernetes {
 }
 
 /// How a node is doing, as far as its pod shows.
-fn state(place: &Assignment<'_>) -> State {
+fn state(place: &Assignment<'_>) -> NodeStatus {
     const GONE: &str = "its pod is gone: its node was lost or drained, or somebody removed it";
     match place {
         Assignment::Pod(pod) => states::state(pod),
-        Assignment::Coming => State::Waiting { reason: "it has no pod yet".to_owned() },
-        Assignment::Gone => State::Failed { reason: GONE.to_owned() },
-        Assignment::Removed => State::Cancelled,
-        Assignment::Nowhere => State::NotStarted { reason: "not yet".to_owned() },
+        Assignment::Coming => NodeStatus::Waiting { reason: "it has no pod yet".to_owned() },
+        Assignment::Gone => NodeStatus::Failed { reason: GONE.to_owned() },
+        Assignment::Removed => NodeStatus::Cancelled,
+        Assignment::Nowhere => NodeStatus::NotStarted { reason: "not yet".to_owned() },
     }
 }
 
 /// What is in the way of a node that waits: its pod, or what has yet to make one.
-fn object<'a>(member: &'a Member, place: &Assignment<'a>) -> Option<&'a str> {
+fn object<'a>(member: &'a FleetMember, place: &Assignment<'a>) -> Option<&'a str> {
     match place {
         Assignment::Pod(pod) => Some(&pod.metadata.name),
         _ => job(member).map(|(name, _)| name),
@@ -241,7 +244,7 @@ fn object<'a>(member: &'a Member, place: &Assignment<'a>) -> Option<&'a str> {
 }
 
 /// Ends a pod that measures, and removes one that does not yet.
-fn end(kubectl: &Kubectl<'_>, pod: &Object) -> Result<(), FleetError> {
+fn end(kubectl: &Kubectl<'_>, pod: &KubeObject) -> Result<(), FleetError> {
     const PASSED: &str = "--patch={\"spec\":{\"activeDeadlineSeconds\":1}}";
     let pod_name = format!("pod/{}", pod.metadata.name);
     if states::runs(pod) {

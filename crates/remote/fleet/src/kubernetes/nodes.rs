@@ -2,36 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use super::api_types::{List, Object, Taint};
+use super::api_types::{KubeList, KubeObject, Taint};
 use super::kubectl::Kubectl;
 use super::states::first_line;
 use crate::FleetError;
-use crate::placement::{Placement, Toleration};
+use crate::placement::{PodPlacement, Toleration};
 
 /// All nodes, each with why it is not used, if it is not.
 pub(super) fn nodes(
     kubectl: &Kubectl<'_>,
-    placement: &Placement,
+    placement: &PodPlacement,
 ) -> Result<BTreeMap<String, Option<String>>, FleetError> {
-    let list: List = kubectl.answer(&["get", "nodes"])?;
-    let is_selected = |node: &&Object| {
+    let list: KubeList = kubectl.answer(&["get", "nodes"])?;
+    let is_selected = |node: &&KubeObject| {
         placement.node_selector.iter().all(|(key, value)| node.metadata.labels.get(key) == Some(value))
     };
-    let known = |node: &Object| (node.metadata.name.clone(), unusable(node, &placement.tolerations));
-    Ok(list.items.iter().filter(is_selected).map(known).collect())
+    let entry = |node: &KubeObject| (node.metadata.name.clone(), unusable(node, &placement.tolerations));
+    Ok(list.items.iter().filter(is_selected).map(entry).collect())
 }
 
 /// A DaemonSet would make pods for some of these as well, which then wait.
-fn unusable(node: &Object, tolerations: &[Toleration]) -> Option<String> {
-    let ready = node.status.conditions.iter().find(|one| one.kind == "Ready");
-    let is_borne =
-        |taint: &Taint| tolerations.iter().any(|one| one.bears(&taint.key, &taint.value, &taint.effect));
+fn unusable(node: &KubeObject, tolerations: &[Toleration]) -> Option<String> {
+    let ready = node.status.conditions.iter().find(|condition| condition.kind == "Ready");
+    let is_borne = |taint: &Taint| {
+        tolerations.iter().any(|toleration| toleration.bears(&taint.key, &taint.value, &taint.effect))
+    };
     let keeps_away =
         |taint: &&Taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute") && !is_borne(taint);
     let taint = node.spec.taints.iter().find(keeps_away);
     match (ready, taint) {
-        (ready, _) if ready.is_none_or(|one| one.status != "True") => {
-            let message = ready.and_then(|one| one.message.as_deref()).and_then(first_line);
+        (ready, _) if ready.is_none_or(|condition| condition.status != "True") => {
+            let message = ready.and_then(|condition| condition.message.as_deref()).and_then(first_line);
             let message = message.map(|message| format!(" ({message})")).unwrap_or_default();
             Some(format!("Kubernetes says that it is not ready{message}"))
         }
@@ -49,7 +50,7 @@ mod tests {
 
     #[test]
     fn nodes_that_are_not_used_have_a_reason() {
-        let node = |ready: &str, spec: serde_json::Value| -> Object {
+        let node = |ready: &str, spec: serde_json::Value| -> KubeObject {
             let conditions = json!([{"type": "Ready", "status": ready, "message": "kubelet is gone"}]);
             serde_json::from_value(json!({"spec": spec, "status": {"conditions": conditions}})).unwrap()
         };
@@ -63,7 +64,7 @@ mod tests {
                 node("Unknown", taint("NoSchedule")),
                 Some("Kubernetes says that it is not ready (kubelet is gone)"),
             ),
-            (Object::default(), Some("Kubernetes says that it is not ready")),
+            (KubeObject::default(), Some("Kubernetes says that it is not ready")),
         ] {
             assert_eq!(unusable(&node, &[]).as_deref(), expected);
         }

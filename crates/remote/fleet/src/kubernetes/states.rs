@@ -1,10 +1,10 @@
 //! How a pod is doing.
 
-use super::api_types::{Container, Object, Reason};
+use super::api_types::{KubeContainer, KubeObject, StateReason};
 use super::assignment::node;
 use super::manifest::MEASURE;
-use super::termination_message::Report;
-use crate::State;
+use super::termination_message::PodReport;
+use crate::NodeStatus;
 use crate::process::last_line;
 
 /// What a container waits for that does not come by itself, or not soon.
@@ -19,56 +19,59 @@ const WAITS_FOR_EVER: [&str; 7] = [
 ];
 
 /// The container of a pod that measures.
-fn measuring(pod: &Object) -> Option<&Container> {
+fn measuring(pod: &KubeObject) -> Option<&KubeContainer> {
     let all = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
     all.into_iter().find(|container| container.name == MEASURE)
 }
 
 /// What a pod has reported.
-pub(super) fn report(pod: &Object) -> Option<Report> {
+pub(super) fn report(pod: &KubeObject) -> Option<PodReport> {
     let ended = measuring(pod)?.state.terminated.as_ref()?;
     serde_json::from_str(ended.message.as_deref()?).ok()
 }
 
 /// Whether a pod has begun to measure and not ended.
-pub(super) fn runs(pod: &Object) -> bool {
+pub(super) fn runs(pod: &KubeObject) -> bool {
     measuring(pod).is_some_and(|container| container.state.running.is_some())
 }
 
 /// Whether there is nothing in a pod yet that could be lost.
-pub(super) fn has_not_begun(pod: &Object) -> bool {
+pub(super) fn has_not_begun(pod: &KubeObject) -> bool {
     measuring(pod)
         .is_none_or(|container| container.state.running.is_none() && container.state.terminated.is_none())
 }
 
 /// How a pod is doing.
-pub(super) fn state(pod: &Object) -> State {
+pub(super) fn state(pod: &KubeObject) -> NodeStatus {
     let status = &pod.status;
     let ended_for = status.reason.as_deref().filter(|reason| *reason != "DeadlineExceeded");
     match (measuring(pod), ended_for) {
-        _ if pod.metadata.deletion_timestamp.is_some() => State::Unreachable { reason: leaving(pod) },
+        _ if pod.metadata.deletion_timestamp.is_some() => NodeStatus::Unreachable { reason: leaving(pod) },
         (_, Some(reason)) if status.phase == "Failed" => failed(Some(reason), status.message.as_deref()),
         (Some(container), _) => container_state(pod, container),
         (None, _) if status.phase == "Failed" => failed(status.reason.as_deref(), status.message.as_deref()),
-        (None, _) => State::Waiting { reason: unscheduled(pod) },
+        (None, _) => NodeStatus::Waiting { reason: unscheduled(pod) },
     }
 }
 
-fn leaving(pod: &Object) -> String {
+fn leaving(pod: &KubeObject) -> String {
     match (pod.status.reason.as_deref(), node(pod)) {
         (Some("NodeLost"), Some(node)) => format!("Kubernetes has lost node {}", shortly(node)),
         _ => "somebody is removing its pod".to_owned(),
     }
 }
 
-fn unscheduled(pod: &Object) -> String {
-    let condition =
-        pod.status.conditions.iter().find(|one| one.kind == "PodScheduled" && one.status == "False");
-    let message = condition.and_then(|one| one.message.as_deref()).and_then(first_line);
+fn unscheduled(pod: &KubeObject) -> String {
+    let condition = pod
+        .status
+        .conditions
+        .iter()
+        .find(|condition| condition.kind == "PodScheduled" && condition.status == "False");
+    let message = condition.and_then(|condition| condition.message.as_deref()).and_then(first_line);
     message.unwrap_or_else(|| "its pod is made".to_owned())
 }
 
-fn container_state(pod: &Object, container: &Container) -> State {
+fn container_state(pod: &KubeObject, container: &KubeContainer) -> NodeStatus {
     let state = &container.state;
     if let Some(ended) = &state.terminated {
         return report(pod).map_or_else(|| without_report(pod, ended), |report| report.state());
@@ -82,35 +85,35 @@ fn container_state(pod: &Object, container: &Container) -> State {
             let reason = waiting.reason.as_deref().unwrap_or_default();
             match WAITS_FOR_EVER.contains(&reason) {
                 true => failed(Some(reason), waiting.message.as_deref()),
-                false => State::Waiting { reason: in_words(Some(reason), waiting.message.as_deref()) },
+                false => NodeStatus::Waiting { reason: in_words(Some(reason), waiting.message.as_deref()) },
             }
         }
-        None => State::Running,
+        None => NodeStatus::Running,
     }
 }
 
 /// One that ended and could not say how it went.
-fn without_report(pod: &Object, ended: &Reason) -> State {
+fn without_report(pod: &KubeObject, ended: &StateReason) -> NodeStatus {
     let late = pod.status.reason.as_deref() == Some("DeadlineExceeded");
     match ended.reason.as_deref() {
-        _ if late => State::Failed {
+        _ if late => NodeStatus::Failed {
             reason: "it was not done in time, and could not hand over what it had".to_owned(),
         },
         Some("OOMKilled") => {
-            State::Failed { reason: "it needed more memory than its pod has (OOMKilled)".to_owned() }
+            NodeStatus::Failed { reason: "it needed more memory than its pod has (OOMKilled)".to_owned() }
         }
         Some("Error" | "Completed") | None => {
-            let said = ended.message.as_deref().and_then(crate::process::complaint);
+            let message = ended.message.as_deref().and_then(crate::process::complaint);
             let reason =
-                said.unwrap_or_else(|| format!("its container ended with status {}", ended.exit_code));
-            State::Failed { reason }
+                message.unwrap_or_else(|| format!("its container ended with status {}", ended.exit_code));
+            NodeStatus::Failed { reason }
         }
         reason => failed(reason, ended.message.as_deref()),
     }
 }
 
-fn failed(reason: Option<&str>, message: Option<&str>) -> State {
-    State::Failed { reason: in_words(reason, message) }
+fn failed(reason: Option<&str>, message: Option<&str>) -> NodeStatus {
+    NodeStatus::Failed { reason: in_words(reason, message) }
 }
 
 /// `Evicted: The node was low on resource: memory.`
@@ -133,19 +136,19 @@ fn shortly(name: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::api_types::List;
+    use super::super::api_types::KubeList;
     use super::*;
 
-    fn pod(status: Value) -> Object {
+    fn pod(status: Value) -> KubeObject {
         serde_json::from_value(json!({"kind": "Pod", "spec": {"nodeName": "n1"}, "status": status})).unwrap()
     }
 
-    fn measures(state: Value) -> Object {
+    fn measures(state: Value) -> KubeObject {
         pod(json!({"phase": "Running", "containerStatuses": [{"name": "measure", "state": state}]}))
     }
 
     #[track_caller]
-    fn says(pod: &Object, expected: &str) {
+    fn says(pod: &KubeObject, expected: &str) {
         assert_eq!(state(pod).to_string(), expected);
     }
 
@@ -158,7 +161,7 @@ mod tests {
         says(&measures(json!({"waiting": {"reason": "ContainerCreating"}})), "waits: ContainerCreating");
         says(&measures(json!({"running": {}})), "measures");
         let done = |status: u8| {
-            let report = Report { status, recording: None, said: Some("no disk".into()) };
+            let report = PodReport { status, recording: None, message: Some("no disk".into()) };
             let message = serde_json::to_string(&report).unwrap();
             measures(json!({"terminated": {"reason": "Completed", "exitCode": 0, "message": message}}))
         };
@@ -212,7 +215,7 @@ mod tests {
         let report = "x".repeat(100_000);
         assert!(state(&measures(json!({"terminated": {"message": report}}))).to_string().len() < 400);
         for text in ["[]", "7", r#"{"items":7}"#, r#"{"items":[{"metadata":7}]}"#, "{}"] {
-            assert!(serde_json::from_str::<List>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<KubeList>(text).is_err(), "{text}");
         }
     }
 }

@@ -1,23 +1,24 @@
-//! What a pod says when it has measured, as its termination message: Kubernetes keeps it with the state of the pod.
+//! The termination message of a pod, which Kubernetes keeps with its state.
 
 use serde::{Deserialize, Serialize};
 
-use super::log_encoding::Encoded;
-use crate::State;
+use super::log_encoding::RecordingDigest;
+use crate::NodeStatus;
 
-/// How it ended, and what stands in its log.
+/// How the measurement ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Report {
+pub(super) struct PodReport {
     /// The program's exit status.
     pub(super) status: u8,
     /// The recording; none was left if `None`.
-    pub(super) recording: Option<Encoded>,
-    /// The last line that was said.
-    pub(super) said: Option<String>,
+    pub(super) recording: Option<RecordingDigest>,
+    /// The last line of its log.
+    #[serde(rename = "said")]
+    pub(super) message: Option<String>,
 }
 
-impl Report {
-    pub(super) fn state(&self) -> State {
-        State::ended(self.status, self.said.clone())
+impl PodReport {
+    pub(super) fn state(&self) -> NodeStatus {
+        NodeStatus::ended(self.status, self.message.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! What Slurm is told. Nothing here runs anything.
+//! The batch script for Slurm, as text.
 
 use howlate_model::{shell_path, shell_word};
 
@@ -14,14 +14,14 @@ pub(super) fn options(fleet: &Fleet, partition: Option<&str>, tasks: usize) -> V
     options.push(format!("--array=0-{}", tasks.saturating_sub(1)));
     options.push(format!("--job-name={}", job_name(&fleet.id)));
     let minutes = || fleet.timeout_s.map(|seconds| seconds.div_ceil(60).max(1).to_string());
-    let asked = &fleet.slurm;
+    let slurm = &fleet.slurm;
     let each = [
-        ("time", asked.time.clone().or_else(minutes)),
+        ("time", slurm.time.clone().or_else(minutes)),
         ("partition", partition.map(str::to_owned)),
-        ("constraint", asked.constraint.clone()),
-        ("account", asked.account.clone()),
-        ("qos", asked.qos.clone()),
-        ("reservation", asked.reservation.clone()),
+        ("constraint", slurm.constraint.clone()),
+        ("account", slurm.account.clone()),
+        ("qos", slurm.qos.clone()),
+        ("reservation", slurm.reservation.clone()),
     ];
     options.extend(each.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))));
     options
@@ -32,12 +32,12 @@ pub(super) fn job_name(fleet: &str) -> String {
     format!("howlate-{fleet}")
 }
 
-/// What a task makes of its number: the words of the node that it is to run on.
+/// What a task makes of its number: the arguments of the node that it is to run on.
 pub(super) fn task(fleet: &Fleet, nodes: &[usize]) -> String {
     let case = |(task, node): (usize, &usize)| {
-        let words = fleet.members[*node].words();
-        let words: Vec<_> = words.iter().map(shell_word).collect();
-        format!("    {task}) set -- {} ;;\n", words.join(" "))
+        let arguments = fleet.members[*node].arguments();
+        let arguments: Vec<_> = arguments.iter().map(shell_word).collect();
+        format!("    {task}) set -- {} ;;\n", arguments.join(" "))
     };
     let cases: String = nodes.iter().enumerate().map(case).collect();
     format!(
@@ -47,7 +47,7 @@ pub(super) fn task(fleet: &Fleet, nodes: &[usize]) -> String {
     )
 }
 
-/// The words of `scontrol` that bind a task to a node.
+/// The arguments of `scontrol` that bind a task to a node.
 pub(super) fn bind(job: &str, node: &str) -> [String; 3] {
     ["update".to_owned(), format!("JobId={job}"), format!("ReqNodeList={node}")]
 }

@@ -1,4 +1,4 @@
-//! Which nodes have the features that are asked for.
+//! Selects nodes by their features.
 
 /// Features that nodes must have: all of them, or any.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,14 +16,15 @@ impl Constraint {
         }
         let features: Vec<String> = text.split(['|', '&', ',']).map(|word| word.trim().to_owned()).collect();
         let is_feature = |word: &String| {
-            !word.is_empty() && word.chars().all(|one| one.is_ascii_alphanumeric() || "_-.:=/".contains(one))
+            !word.is_empty()
+                && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.:=/".contains(letter))
         };
         features.iter().all(is_feature).then_some(Self { features, is_any })
     }
 
     /// Whether a node with these features will do.
     pub(super) fn is_met_by(&self, features: &[String]) -> bool {
-        let mut each = self.features.iter().map(|wanted| features.contains(wanted));
+        let mut each = self.features.iter().map(|feature| features.contains(feature));
         if self.is_any { each.any(|is_there| is_there) } else { each.all(|is_there| is_there) }
     }
 }
@@ -35,7 +36,7 @@ mod tests {
     #[test]
     fn features_are_all_asked_for_or_any() {
         let met = |text: &str, features: &[&str]| {
-            let features: Vec<String> = features.iter().map(|one| (*one).to_owned()).collect();
+            let features: Vec<String> = features.iter().map(|feature| (*feature).to_owned()).collect();
             Constraint::read(text).map(|constraint| constraint.is_met_by(&features))
         };
         assert_eq!(met("rt", &["rt", "big"]), Some(true));

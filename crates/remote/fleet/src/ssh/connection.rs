@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::FleetError;
 use crate::folder::Fleet;
-use crate::process::{Output, Run, as_file};
+use crate::process::{CommandRun, Output, as_file};
 
-/// Nobody is asked for a password in the middle of many hosts, and a host that is gone is known to be.
+/// No password prompts among many hosts; dead connections are detected.
 const OPTIONS: [&str; 4] =
     ["BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=15", "ServerAliveCountMax=3"];
 
@@ -18,8 +18,8 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// How long the program or a recording may take.
 pub(super) const TRANSFER: Duration = Duration::from_secs(30 * 60);
 
-/// The words after `ssh` that run `command` there.
-pub(super) fn words(address: &str, command: &str) -> Vec<String> {
+/// Arguments of `ssh` that run `command` on the host.
+pub(super) fn ssh_arguments(address: &str, command: &str) -> Vec<String> {
     let options = OPTIONS.iter().flat_map(|option| ["-o", option]).chain(["-T", "--", address, command]);
     options.map(str::to_owned).collect()
 }
@@ -31,45 +31,51 @@ pub(super) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// Nobody waits for it any longer when `interrupted` is set: all that is done there may be done again.
+    /// Setting `interrupted` stops waiting: everything that is done there may be repeated.
     pub(super) fn to(fleet: &'a Fleet, node: usize, interrupted: &'a AtomicBool) -> Self {
         Self { address: &fleet.members[node].host.address, interrupted }
     }
 
-    fn run_within<'b>(&'b self, words: &'b [String], input: File, patience: Duration) -> Run<'b> {
-        Run { program: "ssh", words, input: Some(input), patience, interrupted: Some(self.interrupted) }
+    fn run_within<'b>(&'b self, arguments: &'b [String], input: File, patience: Duration) -> CommandRun<'b> {
+        CommandRun {
+            program: "ssh",
+            arguments,
+            input: Some(input),
+            patience,
+            interrupted: Some(self.interrupted),
+        }
     }
 
-    /// What a script says; why it could not be run, or went wrong.
-    pub(super) fn says(&self, script: &str) -> Result<String, String> {
-        let words = words(self.address, "sh -s");
+    /// Standard output of a script; an error if it could not be run or failed.
+    pub(super) fn run_script(&self, script: &str) -> Result<String, String> {
+        let arguments = ssh_arguments(self.address, "sh -s");
         let input = as_file(script).map_err(|error| error.to_string())?;
-        answered(self.run_within(&words, input, ANSWER).output())
+        stdout(self.run_within(&arguments, input, ANSWER).output())
     }
 
-    /// The same with what it says handed to `take`.
+    /// Runs a script and passes its standard output to `take`.
     pub(super) fn run<T: Send + Default + 'static>(
         &self,
         script: &str,
         patience: Duration,
         take: impl FnOnce(Box<dyn Read>) -> T + Send + 'static,
     ) -> Result<(Output, T), String> {
-        let words = words(self.address, "sh -s");
+        let arguments = ssh_arguments(self.address, "sh -s");
         let input = as_file(script).map_err(|error| error.to_string())?;
-        self.run_within(&words, input, patience).heard(take).map_err(|error| error.to_string())
+        self.run_within(&arguments, input, patience).run_with_reader(take).map_err(|error| error.to_string())
     }
 
     /// Runs a command that reads a file.
-    pub(super) fn sends(&self, command: &str, file: File) -> Result<(), String> {
-        let words = words(self.address, command);
-        answered(self.run_within(&words, file, TRANSFER).output()).map(drop)
+    pub(super) fn send_file(&self, command: &str, file: File) -> Result<(), String> {
+        let arguments = ssh_arguments(self.address, command);
+        stdout(self.run_within(&arguments, file, TRANSFER).output()).map(drop)
     }
 }
 
-fn answered(said: Result<Output, FleetError>) -> Result<String, String> {
-    match said {
-        Ok(said) if said.is_success() => Ok(said.out),
-        Ok(said) => Err(said.reason()),
+fn stdout(output: Result<Output, FleetError>) -> Result<String, String> {
+    match output {
+        Ok(output) if output.is_success() => Ok(output.out),
+        Ok(output) => Err(output.reason()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -8,12 +8,12 @@ use super::connection::{Connection, TRANSFER};
 use super::remote_script;
 use crate::folder::Fleet;
 use crate::process::after;
-use crate::scheduler::{Fetched, LONGEST_RECORDING, TOO_LONG};
+use crate::scheduler::{FetchResult, LONGEST_RECORDING, TOO_LONG};
 
-/// What came of the node.
+/// What outcome of the node.
 #[derive(Default)]
 enum FetchOutcome {
-    /// The connection ended before anything came.
+    /// The connection ended before anything outcome.
     #[default]
     Nothing,
     /// So many bytes are in the file.
@@ -24,25 +24,25 @@ enum FetchOutcome {
 }
 
 /// Brings a recording here, and removes what was there.
-pub(super) fn fetch(fleet: &Fleet, node: usize, interrupted: &AtomicBool) -> Result<Fetched, String> {
+pub(super) fn fetch(fleet: &Fleet, node: usize, interrupted: &AtomicBool) -> Result<FetchResult, String> {
     let wrong = |error: io::Error| format!("its recording cannot be kept here: {error}");
     let part = tempfile::NamedTempFile::new_in(&fleet.folder).map_err(wrong)?;
     let into = part.reopen().map_err(wrong)?;
     let mark = remote_script::mark(fleet);
     let connection = Connection::to(fleet, node, interrupted);
-    let (said, came) = connection
+    let (output, outcome) = connection
         .run(&remote_script::hand_over(fleet, node), TRANSFER, move |out| copy_after(&mark, out, into))?;
-    match came {
+    match outcome {
         FetchOutcome::TooMany => Err(TOO_LONG.to_owned()),
         FetchOutcome::NotKept(error) => Err(wrong(error)),
-        _ if !said.is_success() => Err(said.reason()),
+        _ if !output.is_success() => Err(output.reason()),
         FetchOutcome::Nothing => Err("it answers something else".to_owned()),
-        FetchOutcome::Bytes(0) => Ok(Fetched::None),
+        FetchOutcome::Bytes(0) => Ok(FetchResult::None),
         FetchOutcome::Bytes(_) => {
             fleet.keep(node, part.path()).map_err(wrong)?;
             // It is here; what stays there is small, and a shell's to forget.
-            drop(connection.says(&remote_script::remove(fleet, node)));
-            Ok(Fetched::Here)
+            drop(connection.run_script(&remote_script::remove(fleet, node)));
+            Ok(FetchResult::Here)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the shell of a node is told. Nothing here runs anything.
+//! Scripts for the shell of a node, as text.
 //!
 //! All but the program goes to `sh -s` on its standard input, as whoever comes may have any shell; results follow a mark,
 //! as that shell may greet.
@@ -53,8 +53,8 @@ pub(super) fn receive(fleet: &Fleet, node: usize) -> String {
 /// Puts texts by their names into the folder, the script among them, and starts the script in a session of its own, so that it goes on when the
 /// connection ends. Nothing is started twice.
 pub(super) fn start(fleet: &Fleet, node: usize, texts: &[(&str, String)]) -> String {
-    let words = fleet.members[node].words();
-    let words: Vec<_> = words.iter().map(shell_word).collect();
+    let arguments = fleet.members[node].arguments();
+    let arguments: Vec<_> = arguments.iter().map(shell_word).collect();
     let sha256 = fleet.hash();
     // In none of the texts: it holds the fleet's id, which was drawn for it.
     let end = format!("END-OF-{}", fleet.id);
@@ -72,7 +72,7 @@ pub(super) fn start(fleet: &Fleet, node: usize, texts: &[(&str, String)]) -> Str
          setsid sh ../../{SCRIPT} {} < /dev/null > /dev/null 2>&1 &\necho $! > pid\n",
         node_folder(fleet, node),
         texts.iter().map(put).collect::<String>(),
-        words.join(" "),
+        arguments.join(" "),
     )
 }
 
@@ -121,7 +121,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::folder::Member;
+    use crate::folder::FleetMember;
 
     #[test]
     fn a_program_that_is_there_and_right_is_not_replaced() {
@@ -133,13 +133,13 @@ mod tests {
             on: "ssh:n1".into(),
             sha256: Some("abc".into()),
             machine: None,
-            task: crate::Task::Plan,
-            words: Vec::new(),
+            task: crate::NodeTask::Plan,
+            arguments: Vec::new(),
             at_once: 1,
             timeout_s: None,
             pods: None,
             slurm: crate::SlurmOptions::default(),
-            members: vec![Member { host: "n1".parse().unwrap(), ..Member::default() }],
+            members: vec![FleetMember { host: "n1".parse().unwrap(), ..FleetMember::default() }],
             folder: home.path().to_owned(),
         };
         let place = home.path().join(".cache/howlate/fleet/abc");

@@ -1,4 +1,4 @@
-//! apt, told to leave the machine's own lists alone.
+//! Runs apt with its own lists, so that those of the machine stay unchanged.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::error::GuestError;
 
 /// apt, with lists of packages of its own or the machine's.
 pub(crate) struct Apt {
-    /// What it is told; `None` with the machine's own lists.
+    /// Configuration; `None` with the machine's own lists.
     configuration: Option<PathBuf>,
 }
 
@@ -54,20 +54,25 @@ impl Apt {
         let printed = output("apt-get", &["update", "--print-uris"], None)?;
         let mirror = Mirror::from_uris(&printed).map_err(|found| GuestError::NoMirror { found })?;
         let keyring = KEYRINGS.map(Path::new).into_iter().find(|file| file.exists());
-        let keyring = keyring.ok_or(GuestError::NoKeyring { wanted: KEYRINGS[0] })?;
+        let keyring = keyring.ok_or(GuestError::NoKeyring { expected: KEYRINGS[0] })?;
         let folder = cache.join(format!("apt-{}-suites", architecture.debian()));
         let sources = folder.join("sources.list");
         write(&sources, &mirror.sources(architecture, keyring))?;
         Self::own(&folder, &configuration(&folder, architecture, Some(&sources)), &mirror.archive, say)
     }
 
-    fn own(folder: &Path, told: &str, mirror: &str, say: &mut dyn FnMut(&str)) -> Result<Self, GuestError> {
+    fn own(
+        folder: &Path,
+        configuration_text: &str,
+        mirror: &str,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, GuestError> {
         let lists = folder.join("lists");
         for folder in [lists.join("partial"), folder.join("archives/partial")] {
             std::fs::create_dir_all(&folder).map_err(|source| GuestError::Write { path: folder, source })?;
         }
         let configuration = folder.join("apt.conf");
-        write(&configuration, told)?;
+        write(&configuration, configuration_text)?;
         let apt = Self { configuration: Some(configuration) };
         if age(&lists).is_none_or(|age| age > LISTS_LAST) {
             say(&format!("Fetching Debian's lists of packages from {mirror} with apt …\n"));
@@ -78,14 +83,14 @@ impl Apt {
 
     /// Where some cannot be had, those of earlier will do.
     fn update(&self, lists: &Path, mirror: &str, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
-        let said = match self.run("apt-get", &["update", "-qq"], None) {
-            Err(GuestError::Apt { said, .. }) => said,
+        let stderr = match self.run("apt-get", &["update", "-qq"], None) {
+            Err(GuestError::Apt { stderr, .. }) => stderr,
             other => return other.map(drop),
         };
         if age(lists).is_none() {
-            return Err(GuestError::MirrorAway { mirror: mirror.to_owned(), said });
+            return Err(GuestError::MirrorAway { mirror: mirror.to_owned(), stderr });
         }
-        say(&format!("Some lists could not be fetched ({said}); those fetched earlier are used.\n"));
+        say(&format!("Some lists could not be fetched ({stderr}); those fetched earlier are used.\n"));
         Ok(())
     }
 
@@ -94,8 +99,9 @@ impl Apt {
         let listed = self.run("apt-get", &LISTED, None)?;
         let mut suites = Vec::new();
         for line in listed.lines() {
-            let mut words = line.split('\t');
-            if let (Some(codename), Some(present), Some(file)) = (words.next(), words.next(), words.next()) {
+            let mut fields = line.split('\t');
+            if let (Some(codename), Some(present), Some(file)) = (fields.next(), fields.next(), fields.next())
+            {
                 let list = self.run(HELPER, &["cat-file", file], None)?;
                 Suite::add(&mut suites, codename, present, &list);
             }
@@ -114,8 +120,8 @@ impl Apt {
     }
 
     fn run(&self, program: &str, arguments: &[&str], folder: Option<&Path>) -> Result<String, GuestError> {
-        let told = self.configuration.as_ref().map(|file| file.display().to_string());
-        let options = told.iter().flat_map(|file| ["-c", file]);
+        let configuration = self.configuration.as_ref().map(|file| file.display().to_string());
+        let options = configuration.iter().flat_map(|file| ["-c", file]);
         output(program, &options.chain(arguments.iter().copied()).collect::<Vec<_>>(), folder)
     }
 }
@@ -147,8 +153,8 @@ fn output(program: &str, arguments: &[&str], folder: Option<&Path>) -> Result<St
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().find(|line| line.starts_with("E:")).unwrap_or("no reason given");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let reason = stderr.lines().find(|line| line.starts_with("E:")).unwrap_or("no reason given");
     let command = format!("{program} {}", arguments.join(" "));
-    Err(GuestError::Apt { command, said: said.trim_start_matches("E: ").to_owned() })
+    Err(GuestError::Apt { command, stderr: reason.trim_start_matches("E: ").to_owned() })
 }

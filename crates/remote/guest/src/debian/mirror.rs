@@ -1,4 +1,4 @@
-//! Which mirror has Debian's kernels, and what apt is told to read them.
+//! Which mirror has Debian's kernels, and the configuration with which apt reads them.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ impl Mirror {
     }
 }
 
-/// A mirror of Debian has a folder of this name, directly below its host where others, such as Docker's, have one too.
+/// A mirror of Debian has a folder of this name, directly below its host where other_mirrors, such as Docker's, have one too.
 /// Machines of clouds name a list of mirrors, `mirror+file:/etc/apt/mirrors/debian.list`.
 fn named(bases: &[String], folder: &str) -> Option<String> {
     let path = |base: &str| {
@@ -67,7 +67,7 @@ fn named(bases: &[String], folder: &str) -> Option<String> {
     found.iter().find(|base| path(base) == folder).or(found.first()).map(|base| (*base).clone())
 }
 
-/// What apt is told so that it keeps its lists in `folder` and leaves the machine's alone, with its `sources`, or
+/// apt's configuration that keeps its lists in `folder` and leaves the machine's alone, with its `sources`, or
 /// else those of the machine.
 pub(crate) fn configuration(folder: &Path, architecture: Architecture, sources: Option<&Path>) -> String {
     let (folder, architecture) = (folder.display(), architecture.debian());
@@ -135,8 +135,8 @@ mod tests {
             let found = mirror(bases).unwrap();
             assert_eq!((&*found.archive, found.security.as_deref()), (archive, security));
         }
-        let others = ["http://archive.ubuntu.com/ubuntu"];
-        assert_eq!(mirror(&others), Err(others.map(str::to_owned).to_vec()));
+        let other_mirrors = ["http://archive.ubuntu.com/ubuntu"];
+        assert_eq!(mirror(&other_mirrors), Err(other_mirrors.map(str::to_owned).to_vec()));
         assert_eq!(Mirror::from_uris("nothing\n'\n"), Err(Vec::new()));
     }
 

@@ -1,9 +1,9 @@
 //! Debian's kernels, fetched with apt and kept.
 
 mod apt;
-mod kept;
 mod mirror;
 mod package;
+mod package_cache;
 mod suites;
 mod version;
 
@@ -32,26 +32,30 @@ pub struct ListedKernel {
     /// The package's version.
     pub version: String,
     /// What to type for it.
-    pub asked: DebianKernel,
+    pub requested: DebianKernel,
     /// Whether it has been fetched.
-    pub kept: bool,
+    pub is_cached: bool,
 }
 
 /// The folder with `vmlinuz` and the modules needed; fetched the first time.
 pub(crate) fn provide(
-    asked: &DebianKernel,
+    requested: &DebianKernel,
     architecture: Architecture,
     say: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, GuestError> {
     let cache = cache()?;
-    let (apt, kernel) = choose(asked, architecture, &cache, say)?;
-    let folder = kept::folder(&cache, &kernel);
-    if !kept::is_as_signed(&folder, &kernel) {
+    let (apt, kernel) = choose(requested, architecture, &cache, say)?;
+    let folder = package_cache::folder(&cache, &kernel);
+    if !package_cache::is_as_signed(&folder, &kernel) {
         let Package { name, version, .. } = &kernel.image;
         say(&format!("Fetching {name} {} with apt …\n", version.0));
         fetch(&apt, &kernel, architecture, &cache, &folder)?;
     }
-    if kept::is_as_signed(&folder, &kernel) { Ok(folder) } else { Err(GuestError::CacheDamaged { folder }) }
+    if package_cache::is_as_signed(&folder, &kernel) {
+        Ok(folder)
+    } else {
+        Err(GuestError::CacheDamaged { folder })
+    }
 }
 
 /// All of Debian's kernels on this machine's mirror.
@@ -75,8 +79,8 @@ pub fn debian_kernels(
             flavour: release.flavour,
             package: kernel.image.name.clone(),
             version: kernel.image.version.0.clone(),
-            asked: DebianKernel { origin, flavour: release.flavour },
-            kept: kept::is_of(&kept::folder(&cache, kernel), kernel),
+            requested: DebianKernel { origin, flavour: release.flavour },
+            is_cached: package_cache::is_of(&package_cache::folder(&cache, kernel), kernel),
         })
     };
     let of = |suite: &suites::Suite| -> Vec<_> {
@@ -98,14 +102,14 @@ fn cache() -> Result<PathBuf, GuestError> {
 
 /// The kernel that is meant, and the apt that knows it.
 fn choose(
-    asked: &DebianKernel,
+    requested: &DebianKernel,
     architecture: Architecture,
     cache: &Path,
     say: &mut dyn FnMut(&str),
 ) -> Result<(Apt, Fetchable), GuestError> {
-    let flavour = asked.flavour;
+    let flavour = requested.flavour;
     let apt = |say: &mut dyn FnMut(&str)| Apt::of_all_suites(architecture, cache, say);
-    match &asked.origin {
+    match &requested.origin {
         DebianOrigin::Machine => {
             let apt = Apt::with_lists_of(architecture, cache, say)?;
             candidate(&apt, flavour, architecture).map(|kernel| (apt, kernel))
@@ -154,7 +158,7 @@ fn fetch(
         downloaded.push(only_file(&fetched).map_err(failed)?);
     }
     let complete = temporary.path().join("complete");
-    kept::keep(kernel, &downloaded, &complete)?;
+    package_cache::keep(kernel, &downloaded, &complete)?;
     // What is there is not what it should be; it goes with the temporary folder.
     drop(std::fs::rename(folder, temporary.path().join("spoiled")));
     std::fs::rename(&complete, folder).map_err(failed)

@@ -72,7 +72,7 @@ impl Package {
         self.needs.iter().filter(|(name, _)| PARTS[1..].iter().any(|part| name.starts_with(part))).collect()
     }
 
-    /// As apt is asked for exactly this one.
+    /// The argument of apt for exactly this version.
     pub(crate) fn asked_of_apt(&self, architecture: Architecture) -> String {
         format!("{}:{}={}", self.name, architecture.debian(), self.version.0)
     }
@@ -161,7 +161,10 @@ mod tests {
             "Package:".to_owned(),
         ];
         let found = packages(&list.join("\n"));
-        assert_eq!(found.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["linux-image-6.1.0-56-amd64"]);
+        assert_eq!(
+            found.iter().map(|package| &*package.name).collect::<Vec<_>>(),
+            ["linux-image-6.1.0-56-amd64"]
+        );
         assert_eq!(found[0].sha256, "0a");
     }
 }

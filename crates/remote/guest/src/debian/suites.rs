@@ -27,7 +27,7 @@ pub(crate) struct Fetchable {
 /// Updates of a suite are lists of their own.
 const UPDATES: [&str; 2] = ["-security", "-updates"];
 
-/// What is asked for without saying of which suite.
+/// Names that do not belong to a suite.
 const BACKPORTS: [&str; 2] = ["backports", "stable-backports"];
 
 impl Suite {
@@ -42,7 +42,7 @@ impl Suite {
         }
     }
 
-    /// As it is best known: experimental has a codename that nobody uses.
+    /// As it is best known: the codename of experimental is not in use.
     pub(crate) fn name(&self) -> &str {
         let [codename, present] = &self.names;
         if present == "experimental" { present } else { codename }
@@ -52,16 +52,16 @@ impl Suite {
     pub(crate) fn kernels(&self, architecture: Architecture) -> Vec<Fetchable> {
         let images = self.packages.iter().filter(|package| package.release(architecture).is_some());
         let mut images: Vec<&Package> = images.collect();
-        images.sort_by(|one, other| other.version.cmp(&one.version).then_with(|| one.name.cmp(&other.name)));
-        images.dedup_by(|one, other| (&one.name, &one.version) == (&other.name, &other.version));
+        images.sort_by(|a, b| b.version.cmp(&a.version).then_with(|| a.name.cmp(&b.name)));
+        images.dedup_by(|a, b| (&a.name, &a.version) == (&b.name, &b.version));
         images.into_iter().filter_map(|image| self.fetchable(image)).collect()
     }
 
-    /// The kernel that whoever installs this suite gets.
+    /// The default kernel of this suite.
     fn newest(&self, flavour: Flavour, architecture: Architecture) -> Result<Fetchable, GuestError> {
         let stands_for = newest_package(flavour, architecture);
         let named = self.packages.iter().filter(|package| package.name == stands_for);
-        let newest = named.max_by(|one, other| one.version.cmp(&other.version));
+        let newest = named.max_by(|a, b| a.version.cmp(&b.version));
         let image =
             newest.and_then(Package::stands_for).and_then(|(name, version)| self.package(name, version));
         image.and_then(|image| self.fetchable(image)).ok_or(GuestError::NoSuchPackage { package: stands_for })
@@ -99,18 +99,18 @@ pub(crate) fn newest_package(flavour: Flavour, architecture: Architecture) -> St
 /// The newest kernel of a suite.
 pub(crate) fn of_suite(
     suites: &[Suite],
-    asked: &str,
+    requested: &str,
     flavour: Flavour,
     architecture: Architecture,
 ) -> Result<Fetchable, GuestError> {
-    let wanted = if asked == BACKPORTS[0] { BACKPORTS[1] } else { asked };
-    let found = suites.iter().find(|suite| suite.names.iter().any(|name| name == wanted));
+    let suite_name = if requested == BACKPORTS[0] { BACKPORTS[1] } else { requested };
+    let found = suites.iter().find(|suite| suite.names.iter().any(|name| name == suite_name));
     let Some(suite) = found else {
         let names = suites.iter().flat_map(|suite| &suite.names).map(|name| &**name);
-        let nearest = nearest(asked, names.chain(BACKPORTS).chain(Flavour::ALL.map(Flavour::name)));
+        let nearest = nearest(requested, names.chain(BACKPORTS).chain(Flavour::ALL.map(Flavour::name)));
         let there = suites.iter().map(|suite| suite.name().to_owned()).collect();
         return Err(GuestError::NoSuchSuite {
-            asked: asked.to_owned(),
+            requested: requested.to_owned(),
             nearest: nearest.map(str::to_owned),
             there,
         });
@@ -121,29 +121,30 @@ pub(crate) fn of_suite(
 /// The newest kernel of a version: `7.3` is 7.3.4 as well, `6.1.0-56` a release.
 pub(crate) fn of_version(
     suites: &[Suite],
-    asked: &str,
+    requested: &str,
     flavour: Flavour,
     architecture: Architecture,
 ) -> Result<Fetchable, GuestError> {
     let of_kind =
-        |one: &Fetchable| one.image.release(architecture).is_some_and(|found| found.flavour == flavour);
+        |kernel: &Fetchable| kernel.image.release(architecture).is_some_and(|found| found.flavour == flavour);
     let all = suites.iter().flat_map(|suite| suite.kernels(architecture)).filter(of_kind);
     let mut all: Vec<Fetchable> = all.collect();
-    all.sort_by(|one, other| one.image.version.cmp(&other.image.version));
-    let is_meant = |one: &&Fetchable| is_version(&one.image, asked, architecture);
-    all.iter().rev().find(is_meant).cloned().ok_or_else(|| {
-        let mut there: Vec<String> = all.iter().map(|one| one.image.version.upstream().to_owned()).collect();
+    all.sort_by(|a, b| a.image.version.cmp(&b.image.version));
+    let is_match = |kernel: &&Fetchable| is_version(&kernel.image, requested, architecture);
+    all.iter().rev().find(is_match).cloned().ok_or_else(|| {
+        let mut there: Vec<String> =
+            all.iter().map(|kernel| kernel.image.version.upstream().to_owned()).collect();
         there.dedup();
-        GuestError::NoSuchVersion { asked: asked.to_owned(), kind: flavour.name(), there }
+        GuestError::NoSuchVersion { requested: requested.to_owned(), kind: flavour.name(), there }
     })
 }
 
-fn is_version(image: &Package, asked: &str, architecture: Architecture) -> bool {
+fn is_version(image: &Package, requested: &str, architecture: Architecture) -> bool {
     let begins = |text: &str, ends: &[char]| {
-        text.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with(ends))
+        text.strip_prefix(requested).is_some_and(|rest| rest.is_empty() || rest.starts_with(ends))
     };
     let release = image.release(architecture).is_some_and(|release| begins(release.name, &['-', '+']));
-    release || image.version.0 == asked || begins(image.version.upstream(), &['.', '~'])
+    release || image.version.0 == requested || begins(image.version.upstream(), &['.', '~'])
 }
 
 #[cfg(test)]
@@ -170,8 +171,8 @@ rc-buggy           experimental        image-7.3-amd64              7.3~rc7-1~ex
 
     /// Adds the list of a suite that has one package.
     fn add(suites: &mut Vec<Suite>, row: &str) {
-        let words: Vec<&str> = row.split_whitespace().collect();
-        let [codename, present, name, version, needs @ ..] = &words[..] else { panic!("{row}") };
+        let fields: Vec<&str> = row.split_whitespace().collect();
+        let [codename, present, name, version, needs @ ..] = &fields[..] else { panic!("{row}") };
         let needs: Vec<String> = needs.iter().map(|name| format!("linux-{name} (= {version})")).collect();
         let needs = needs.join(", ");
         let list =
@@ -205,13 +206,13 @@ rc-buggy           experimental        image-7.3-amd64              7.3~rc7-1~ex
 
     #[test]
     fn what_is_not_there_is_answered_with_what_is() {
-        let said = |asked, flavour| of_suite(&suites(), asked, flavour, HERE).unwrap_err();
-        let error = said("trixy-backports", Flavour::Standard);
+        let error_of = |requested, flavour| of_suite(&suites(), requested, flavour, HERE).unwrap_err();
+        let error = error_of("trixy-backports", Flavour::Standard);
         assert!(error.to_string().contains("no suite `trixy-backports`"), "{error}");
         let hint = error.hint().unwrap();
         assert!(hint.contains("`debian:trixie-backports`"), "{hint}");
-        assert!(said("realtime", Flavour::Standard).to_string().contains("bookworm, trixie-backports"));
-        let error = said("bookworm", Flavour::Cloud).to_string();
+        assert!(error_of("realtime", Flavour::Standard).to_string().contains("bookworm, trixie-backports"));
+        let error = error_of("bookworm", Flavour::Cloud).to_string();
         assert!(error.contains("linux-image-cloud-amd64"), "{error}");
         let error = of_version(&suites(), "7.9", Flavour::Standard, HERE).unwrap_err();
         assert!(error.to_string().contains("6.1.176, 6.1.192, 6.12.9, 7.3~rc7"), "{error}");
@@ -222,7 +223,7 @@ rc-buggy           experimental        image-7.3-amd64              7.3~rc7-1~ex
 
     #[test]
     fn a_version_is_looked_up_over_all_suites() {
-        for (asked, package) in [
+        for (requested, package) in [
             ("6.1", "linux-image-6.1.0-56-amd64"),
             ("6.1.176", "linux-image-6.1.0-50-amd64"),
             ("6.1.0-50", "linux-image-6.1.0-50-amd64"),
@@ -232,12 +233,12 @@ rc-buggy           experimental        image-7.3-amd64              7.3~rc7-1~ex
             ("6.12.9", "linux-image-6.12.9+deb12-amd64"),
             ("7.3", "linux-image-7.3-amd64"),
         ] {
-            let found = of_version(&suites(), asked, Flavour::Standard, HERE).unwrap();
-            assert_eq!(found.image.name, package, "{asked}");
+            let found = of_version(&suites(), requested, Flavour::Standard, HERE).unwrap();
+            assert_eq!(found.image.name, package, "{requested}");
         }
         // Not the beginning of a number, nor a kernel of which a part is gone.
-        for asked in ["6.1.17", "6.1.0-5", "7.3.2", "7.3.4"] {
-            assert!(of_version(&suites(), asked, Flavour::Standard, HERE).is_err(), "{asked}");
+        for requested in ["6.1.17", "6.1.0-5", "7.3.2", "7.3.4"] {
+            assert!(of_version(&suites(), requested, Flavour::Standard, HERE).is_err(), "{requested}");
         }
     }
 
@@ -245,7 +246,8 @@ rc-buggy           experimental        image-7.3-amd64              7.3~rc7-1~ex
     fn a_kernel_is_listed_once_and_the_newest_first() {
         let mut suites = suites();
         add(&mut suites, "bookworm-updates oldstable-updates image-6.1.0-56-amd64 6.1.192-2");
-        let names: Vec<String> = suites[0].kernels(HERE).into_iter().map(|one| one.image.name).collect();
+        let names: Vec<String> =
+            suites[0].kernels(HERE).into_iter().map(|kernel| kernel.image.name).collect();
         assert_eq!(
             names,
             ["linux-image-6.12.9+deb12-amd64", "linux-image-6.1.0-56-amd64", "linux-image-6.1.0-50-amd64"]

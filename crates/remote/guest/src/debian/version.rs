@@ -1,4 +1,4 @@
-//! Versions of Debian's packages, in the order in which they follow each other.
+//! Versions of Debian's packages, in the order in which they follow each right.
 
 use std::cmp::Ordering;
 
@@ -21,34 +21,34 @@ impl Version {
 }
 
 impl Ord for Version {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let ((epoch, upstream, revision), (epochs, upstreams, revisions)) = (self.parts(), other.parts());
+    fn cmp(&self, right: &Self) -> Ordering {
+        let ((epoch, upstream, revision), (epochs, upstreams, revisions)) = (self.parts(), right.parts());
         let later = compare(upstream, upstreams).then_with(|| compare(revision, revisions));
         epoch.cmp(&epochs).then(later)
     }
 }
 
 impl PartialOrd for Version {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+    fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
+        Some(self.cmp(right))
     }
 }
 
-/// Stretches of other characters and numbers in turn: 6.9 comes before 6.12.
+/// Stretches of right characters and numbers in turn: 6.9 comes before 6.12.
 ///
 /// Source: deb-version(7), "Sorting algorithm".
-fn compare(mut one: &str, mut other: &str) -> Ordering {
-    while !one.is_empty() || !other.is_empty() {
-        let (text, rest) = split(one, |character| !character.is_ascii_digit());
-        let (texts, others) = split(other, |character| !character.is_ascii_digit());
+fn compare(mut left: &str, mut right: &str) -> Ordering {
+    while !left.is_empty() || !right.is_empty() {
+        let (text, rest) = split(left, |character| !character.is_ascii_digit());
+        let (texts, right_rest) = split(right, |character| !character.is_ascii_digit());
         let (number, rest) = split(rest, |character| character.is_ascii_digit());
-        let (numbers, others) = split(others, |character| character.is_ascii_digit());
+        let (numbers, right_rest) = split(right_rest, |character| character.is_ascii_digit());
         let value = |digits: &str| digits.parse::<u128>().unwrap_or(0);
         let order = compare_text(text, texts).then_with(|| value(number).cmp(&value(numbers)));
         if order != Ordering::Equal {
             return order;
         }
-        (one, other) = (rest, others);
+        (left, right) = (rest, right_rest);
     }
     Ordering::Equal
 }
@@ -58,14 +58,14 @@ fn split(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
 }
 
 /// `~` before the end of the text, the end before letters, letters before everything else.
-fn compare_text(one: &str, other: &str) -> Ordering {
+fn compare_text(left: &str, right: &str) -> Ordering {
     let rank = |text: &str, at: usize| match text.as_bytes().get(at) {
         Some(b'~') => (-1, 0),
         None => (0, 0),
         Some(letter) if letter.is_ascii_alphabetic() => (1, *letter),
-        Some(other) => (2, *other),
+        Some(right) => (2, *right),
     };
-    let differing = (0..one.len().max(other.len())).map(|at| rank(one, at).cmp(&rank(other, at)));
+    let differing = (0..left.len().max(right.len())).map(|at| rank(left, at).cmp(&rank(right, at)));
     differing.into_iter().find(|order| *order != Ordering::Equal).unwrap_or(Ordering::Equal)
 }
 
@@ -91,7 +91,7 @@ mod tests {
             "1:6.1-1",
         ];
         let versions = in_order.map(|version| Version(version.to_owned()));
-        assert!(versions.is_sorted_by(|one, other| one < other));
+        assert!(versions.is_sorted_by(|left, right| left < right));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use howlate_cyclictest::{Compat, CpuMasks, Options, PolicyName, read as options};
 use howlate_model::{CpuSet, ForeignTool, HistogramEnd, ImportNote, Policy, Priority, Span};
+use howlate_rt_tests::Compat;
+use howlate_rt_tests::cyclictest::{CpuMasks, Options, PolicyName, read as options};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
-use howlate_fleet::{Fleet, FleetDocument, Member, Scheduler, State, Task};
+use howlate_fleet::{Fleet, FleetDocument, FleetMember, NodeStatus, NodeTask, Scheduler};
 use howlate_model::shell_path;
 use howlate_render as render;
 
@@ -15,20 +15,20 @@ use crate::terminal;
 use howlate_cli::TimeRangeArgs;
 
 /// Prints one line per node, or JSON; returns the resulting status.
-pub(super) fn print_states(fleet: &Fleet, states: &[State], is_json: bool) -> Result<ExitStatus, Error> {
+pub(super) fn print_states(fleet: &Fleet, states: &[NodeStatus], is_json: bool) -> Result<ExitStatus, Error> {
     let text = if is_json { FleetDocument::new(fleet, states, None).json()? } else { lines(fleet, states) };
     terminal::print_or_json(&text, is_json)?;
     Ok(status(states))
 }
 
-fn lines(fleet: &Fleet, states: &[State]) -> String {
+fn lines(fleet: &Fleet, states: &[NodeStatus]) -> String {
     let width = fleet.members.iter().map(|member| member.name().len()).max().unwrap_or(0);
-    let line = |(member, state): (&Member, &State)| format!("{:width$}  {state}\n", member.name());
+    let line = |(member, state): (&FleetMember, &NodeStatus)| format!("{:width$}  {state}\n", member.name());
     fleet.members.iter().zip(states).map(line).collect()
 }
 
-fn status(states: &[State]) -> ExitStatus {
-    let has_status = |expected: u8| move |state: &State| *state == State::Done { status: expected };
+fn status(states: &[NodeStatus]) -> ExitStatus {
+    let has_status = |expected: u8| move |state: &NodeStatus| *state == NodeStatus::Done { status: expected };
     match () {
         () if states.iter().all(has_status(0)) => ExitStatus::Done,
         () if states.iter().all(|state| has_status(0)(state) || has_status(1)(state)) => ExitStatus::Exceeded,
@@ -52,10 +52,10 @@ pub(super) fn collect(
         return Ok(ExitStatus::NotTrustworthy);
     }
     let status = match fleet.task {
-        Task::Plan => print_measured(fleet, &states, is_json)?,
-        Task::Record => print_recorded(fleet, &states, &available, is_json)?,
+        NodeTask::Plan => print_measured(fleet, &states, is_json)?,
+        NodeTask::Record => print_recorded(fleet, &states, &available, is_json)?,
     };
-    let result_path = if let ([recording], Task::Record) = (available.as_slice(), fleet.task) {
+    let result_path = if let ([recording], NodeTask::Record) = (available.as_slice(), fleet.task) {
         &folder.join(recording.file_name().unwrap_or_default())
     } else {
         folder
@@ -67,7 +67,7 @@ pub(super) fn collect(
 /// Incidents of all nodes, merged by time.
 fn print_recorded(
     fleet: &Fleet,
-    states: &[State],
+    states: &[NodeStatus],
     folders: &[PathBuf],
     is_json: bool,
 ) -> Result<ExitStatus, Error> {
@@ -82,7 +82,7 @@ fn print_recorded(
 }
 
 /// Combined results of the measuring nodes.
-fn print_measured(fleet: &Fleet, states: &[State], is_json: bool) -> Result<ExitStatus, Error> {
+fn print_measured(fleet: &Fleet, states: &[NodeStatus], is_json: bool) -> Result<ExitStatus, Error> {
     let texts = if is_json { Texts::AsRecorded } else { Texts::Legible };
     let analysis = reading::analysis(&fleet.folder, texts)?;
     let text = if is_json { json(fleet, states, &analysis)? } else { report_text(fleet, states, &analysis) };
@@ -90,11 +90,11 @@ fn print_measured(fleet: &Fleet, states: &[State], is_json: bool) -> Result<Exit
     Ok(if reading::is_mixed(&analysis) { ExitStatus::NotTrustworthy } else { status(states) })
 }
 
-fn report_text(fleet: &Fleet, states: &[State], analysis: &Analysis) -> String {
+fn report_text(fleet: &Fleet, states: &[NodeStatus], analysis: &Analysis) -> String {
     let report = render::report_titled(analysis, "howlate fleet", render::Detail::Brief, terminal::width());
     format!("{}\n{report}", lines(fleet, states))
 }
 
-fn json(fleet: &Fleet, states: &[State], analysis: &Analysis) -> Result<String, serde_json::Error> {
+fn json(fleet: &Fleet, states: &[NodeStatus], analysis: &Analysis) -> Result<String, serde_json::Error> {
     FleetDocument::new(fleet, states, Some(render::json_value(analysis)?)).json()
 }

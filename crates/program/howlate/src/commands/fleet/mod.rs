@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_fleet::{Fleet, Pods, Scheduler, State, WaitEvent, Waiting};
+use howlate_fleet::{Fleet, FleetPods, FleetWait, NodeStatus, Scheduler, WaitEvent};
 use howlate_model::shell_path;
 use howlate_render::Screen;
 
@@ -71,7 +71,7 @@ fn wait(
     interrupted: &AtomicBool,
 ) -> Result<bool, Error> {
     let mut screen = terminal::screen(quiet);
-    let all_done = Waiting::begin(fleet, scheduler, &mut |event| print_event(event, &mut screen))
+    let all_done = FleetWait::begin(fleet, scheduler, &mut |event| print_event(event, &mut screen))
         .until_over(interrupted)?;
     screen.iter_mut().for_each(|screen| screen.clear());
     Ok(all_done)
@@ -113,13 +113,13 @@ fn resume(
     let (mut fleet, scheduler) = Fleet::open_with_scheduler(folder, interrupted)?;
     submission::check_same_fleet(&fleet, args)?;
     let states = fleet.states(scheduler.as_ref())?;
-    let is_missing = |state: &State| state.is_over() && !matches!(state, State::Done { .. });
+    let is_missing = |state: &NodeStatus| state.is_over() && !matches!(state, NodeStatus::Done { .. });
     let missing: Vec<usize> = (0..states.len()).filter(|node| is_missing(&states[*node])).collect();
     fleet.at_once = args.at_once;
     // The placement stays: pods started before are looked up there.
     let placement = fleet.pods.as_ref().map(|pods| pods.placement.clone()).unwrap_or_default();
     let pods = submission::pods_of(args, fleet.pods.as_ref().is_some_and(|pods| pods.is_traced))?;
-    fleet.pods = pods.map(|pods| Pods { placement, ..pods });
+    fleet.pods = pods.map(|pods| FleetPods { placement, ..pods });
     let slurm = submission::slurm_of(args)?;
     if args.slurm != SlurmArgs::default() {
         fleet.slurm = slurm;

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use howlate_fleet::{
-    Fleet, FleetError, Host, Kubernetes, Member, PLAN, PROGRAM, Placement, Pods, Program, SCRIPT, Slurm,
-    SlurmOptions, Target, Task,
+    Fleet, FleetError, FleetMember, FleetPods, FleetProgram, FleetTarget, Host, Kubernetes, NodeTask, PLAN,
+    PROGRAM, PodPlacement, SCRIPT, Slurm, SlurmOptions,
 };
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_model::{shell_path, shell_word};
@@ -36,21 +36,21 @@ const DEFAULT_POD_CPUS: u16 = 2;
 
 /// The plan, if the nodes measure one, and the program to send or the pods that contain it.
 pub(super) struct Submission {
-    pub(super) program: Option<Program>,
+    pub(super) program: Option<FleetProgram>,
     pub(super) plan: Option<String>,
-    pods: Option<Pods>,
+    pods: Option<FleetPods>,
 }
 
 impl Submission {
     /// Reads the files; checks the plan and the options of the command that the nodes run.
     pub(super) fn check(args: &FleetRunArgs) -> Result<Self, Error> {
         let is_traced = match task_of(args) {
-            Task::Plan => check_plan(args)?,
-            Task::Record => check_recorder(args)?,
+            NodeTask::Plan => check_plan(args)?,
+            NodeTask::Record => check_recorder(args)?,
         };
         let pods = pods_of(args, is_traced)?;
         let file = args.program.as_deref().unwrap_or(Path::new(THIS_PROGRAM));
-        let program = pods.is_none().then(|| Program::read(file)).transpose()?;
+        let program = pods.is_none().then(|| FleetProgram::read(file)).transpose()?;
         Ok(Self { program, plan: plan(args)?, pods })
     }
 
@@ -63,13 +63,13 @@ impl Submission {
             sha256: self.program.as_ref().map(|program| program.sha256.clone()),
             machine: self.program.as_ref().and_then(|program| program.machine.clone()),
             task: task_of(args),
-            words: args.arguments.clone(),
+            arguments: args.arguments.clone(),
             at_once: args.at_once,
             timeout_s: args.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
             pods: self.pods.clone(),
             members: hosts(args, &slurm, interrupted)?
                 .into_iter()
-                .map(|host| Member { host, ..Member::default() })
+                .map(|host| FleetMember { host, ..FleetMember::default() })
                 .collect(),
             slurm,
             folder: std::path::absolute(super::folder(args))?,
@@ -94,8 +94,8 @@ impl Submission {
 }
 
 /// Pods of a Kubernetes fleet; their options are errors elsewhere.
-pub(super) fn pods_of(args: &FleetRunArgs, is_traced: bool) -> Result<Option<Pods>, Error> {
-    if !matches!(args.on, Target::Kubernetes { .. }) {
+pub(super) fn pods_of(args: &FleetRunArgs, is_traced: bool) -> Result<Option<FleetPods>, Error> {
+    if !matches!(args.on, FleetTarget::Kubernetes { .. }) {
         let pod_options = [
             (args.nodes.is_some(), PodOption::Nodes),
             (args.every_node, PodOption::EveryNode),
@@ -114,12 +114,12 @@ pub(super) fn pods_of(args: &FleetRunArgs, is_traced: bool) -> Result<Option<Pod
     let image = args.image.clone().unwrap_or_else(|| IMAGE.to_owned());
     let cpus = args.pod_cpus.unwrap_or(DEFAULT_POD_CPUS);
     let placement = placement(&args.placement);
-    Ok(Some(Pods { image, cpus, every_node: args.every_node, is_traced, placement }))
+    Ok(Some(FleetPods { image, cpus, every_node: args.every_node, is_traced, placement }))
 }
 
-fn placement(args: &PlacementArgs) -> Placement {
+fn placement(args: &PlacementArgs) -> PodPlacement {
     let args = args.clone();
-    Placement {
+    PodPlacement {
         namespace: args.namespace,
         node_selector: args.node_selector.into_iter().collect(),
         tolerations: args.toleration,
@@ -133,7 +133,7 @@ fn placement(args: &PlacementArgs) -> Placement {
 /// Options for Slurm, completed from its environment variables; they are errors elsewhere.
 pub(super) fn slurm_of(args: &FleetRunArgs) -> Result<SlurmOptions, Error> {
     let SlurmArgs { constraint, nodelist, account, qos, reservation, time } = args.slurm.clone();
-    if matches!(args.on, Target::Slurm { .. }) {
+    if matches!(args.on, FleetTarget::Slurm { .. }) {
         let options = SlurmOptions { partition: None, constraint, nodelist, account, qos, reservation, time };
         return Ok(options.or_of_environment(|name| std::env::var(name).ok()));
     }
@@ -152,20 +152,20 @@ pub(super) fn slurm_of(args: &FleetRunArgs) -> Result<SlurmOptions, Error> {
 /// Checks that an existing fleet has the same plan, nodes and options; the image may differ.
 pub(super) fn check_same_fleet(fleet: &Fleet, args: &FleetRunArgs) -> Result<(), Error> {
     let pods = pods_of(args, false)?;
-    let is_every_node = |pods: &Option<Pods>| pods.as_ref().map(|pods| pods.every_node);
+    let is_every_node = |pods: &Option<FleetPods>| pods.as_ref().map(|pods| pods.every_node);
     let has_same_size = args.nodes.is_none_or(|nodes| usize::from(nodes) == fleet.members.len());
     let has_same_task = fleet.task == task_of(args)
         && plan(args)?.is_none_or(|plan| text(&fleet.path(PLAN)).is_ok_and(|text| text == plan));
     let has_same_nodes = has_same_size && is_every_node(&pods) == is_every_node(&fleet.pods);
-    match has_same_task && has_same_nodes && fleet.on == args.on.to_string() && fleet.words == args.arguments
+    match has_same_task && has_same_nodes && fleet.on == args.on.to_string() && fleet.arguments == args.arguments
     {
         true => Ok(()),
         false => Err(Error::OtherFleet { path: fleet.folder.clone() }),
     }
 }
 
-fn task_of(args: &FleetRunArgs) -> Task {
-    if args.plan == Path::new(RECORD) { Task::Record } else { Task::Plan }
+fn task_of(args: &FleetRunArgs) -> NodeTask {
+    if args.plan == Path::new(RECORD) { NodeTask::Record } else { NodeTask::Plan }
 }
 
 /// Text of the plan, if one is measured; built-in plans by their name, as of `howlate run`.
@@ -174,7 +174,7 @@ fn plan(args: &FleetRunArgs) -> Result<Option<String>, FleetError> {
         let built_in = built_in_plans::find(&args.plan);
         built_in.map_or_else(|| text(&args.plan), |plan| Ok(plan.text.to_owned()))
     };
-    task_of(args).eq(&Task::Plan).then(read).transpose()
+    task_of(args).eq(&NodeTask::Plan).then(read).transpose()
 }
 
 fn text(path: &Path) -> Result<String, FleetError> {
@@ -190,8 +190,10 @@ fn hosts(
 ) -> Result<Vec<Host>, Error> {
     let interrupted = Arc::clone(interrupted);
     match &args.on {
-        Target::Slurm { partition } => Ok(Slurm { partition: partition.clone(), interrupted }.nodes(slurm)?),
-        Target::Kubernetes { context } => match args.nodes {
+        FleetTarget::Slurm { partition } => {
+            Ok(Slurm { partition: partition.clone(), interrupted }.nodes(slurm)?)
+        }
+        FleetTarget::Kubernetes { context } => match args.nodes {
             Some(nodes) => {
                 Ok((0..nodes).map(|pod| format!("pod-{pod}").parse()).collect::<Result<_, _>>()?)
             }
@@ -200,8 +202,8 @@ fn hosts(
                 Ok(Kubernetes { context: context.clone(), placement, at_once: 1, interrupted }.nodes()?)
             }
         },
-        Target::Ssh(hosts) => Ok(hosts.clone()),
-        Target::SshFile(path) => Ok(Host::lines(&text(path)?)?),
+        FleetTarget::Ssh(hosts) => Ok(hosts.clone()),
+        FleetTarget::SshFile(path) => Ok(Host::lines(&text(path)?)?),
     }
 }
 
@@ -219,7 +221,7 @@ fn check_plan(args: &FleetRunArgs) -> Result<bool, Error> {
 
 /// Checks that `howlate record` accepts the options. Not for pods: a DaemonSet of its own records there.
 fn check_recorder(args: &FleetRunArgs) -> Result<bool, Error> {
-    if matches!(args.on, Target::Kubernetes { .. }) {
+    if matches!(args.on, FleetTarget::Kubernetes { .. }) {
         return Err(FleetOption::Record.into());
     }
     parse_command(RECORD, &[], &args.arguments, &RESERVED_RECORD_OPTIONS)?;

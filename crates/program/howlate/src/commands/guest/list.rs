@@ -21,10 +21,10 @@ fn table(kernels: &[ListedKernel]) -> String {
     let row = |kernel: &ListedKernel| KernelRow {
         suite: kernel.suite.clone(),
         kind: kernel.flavour.name().to_owned(),
-        asked: kernel.asked.to_string(),
+        asked: kernel.requested.to_string(),
         release: kernel.release.clone(),
         package: kernel.package.clone(),
-        kept: kernel.kept,
+        kept: kernel.is_cached,
     };
     kernel_list(&kernels.iter().map(row).collect::<Vec<_>>(), terminal::width())
 }
@@ -34,11 +34,11 @@ fn json(kernels: &[ListedKernel]) -> Result<String, Error> {
         json!({
             "suite": kernel.suite,
             "kind": kernel.flavour.name(),
-            "asked": kernel.asked.to_string(),
+            "asked": kernel.requested.to_string(),
             "release": kernel.release,
             "package": kernel.package,
             "version": kernel.version,
-            "kept": kernel.kept,
+            "kept": kernel.is_cached,
         })
     };
     let kernels: Vec<_> = kernels.iter().map(kernel_json).collect();

@@ -5,8 +5,8 @@ mod list;
 mod printing;
 
 use howlate_guest::{
-    Architecture, GuestError, HostSettings, Kernel, Program, TcgThreads, VirtualMachine, emulator_version,
-    libvirt_xml,
+    Architecture, GuestError, GuestKernel, GuestProgram, HostSettings, TcgThreads, VirtualMachine,
+    emulator_version, libvirt_xml,
 };
 use howlate_model::EndReason;
 use howlate_plan::deduplicate;
@@ -37,12 +37,12 @@ pub(crate) fn run(args: &GuestArgs) -> Result<ExitStatus, Error> {
     let qemu = emulator_version(architecture)?;
     let machine = machine(args, architecture, TcgThreads::for_version(&qemu, task.traces()));
     let program = program(args, machine.architecture)?;
-    let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::eprint(text));
+    let find = |kernel| GuestKernel::find(kernel, machine.architecture, &mut |text| terminal::eprint(text));
     let kernels = deduplicate(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
     kernels
         .iter()
         .filter(|_| task.traces())
-        .filter_map(Kernel::traced_with_less)
+        .filter_map(GuestKernel::traced_with_less)
         .for_each(|warning| terminal::eprint(&warning));
     let kinds = host_choices(args).kinds(&kernels);
     kinds.iter().try_for_each(|kind| howlate_load::check(&kind.on_host.load))?;
@@ -114,10 +114,10 @@ fn host_settings(args: &GuestArgs) -> HostSettings {
     }
 }
 
-fn program(args: &GuestArgs, architecture: Architecture) -> Result<Program, GuestError> {
+fn program(args: &GuestArgs, architecture: Architecture) -> Result<GuestProgram, GuestError> {
     match &args.program {
-        Some(path) => Program::from_file(path, architecture),
-        None if architecture == Architecture::HERE => Program::running(),
-        None => Err(GuestError::NoProgram { wanted: architecture }),
+        Some(path) => GuestProgram::from_file(path, architecture),
+        None if architecture == Architecture::HERE => GuestProgram::running(),
+        None => Err(GuestError::NoProgram { expected: architecture }),
     }
 }

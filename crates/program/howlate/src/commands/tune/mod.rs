@@ -6,7 +6,7 @@ use howlate_model::{Span, shell_word};
 use howlate_plan::Plan;
 use howlate_render::{self as render, Detail};
 use howlate_session::{Environment, Request, Resume, TurnSettings};
-use howlate_tune::{Found, Prepared, Reliance, wakeups_per_turn};
+use howlate_tune::{TuneResult, Tuner, Reliability, wakeups_per_turn};
 
 use super::formats::is_json;
 use super::{cyclic, detail, end_history, notify, request, sleep};
@@ -43,15 +43,15 @@ fn tune_own_threads(mut work: TuneWork) -> Result<ExitStatus, Error> {
     let plan = plan(&mut work, &environment, seed)?;
     let (measuring, _) = work.parts();
     if how.dry_run {
-        let settings = Prepared::look(plan, seed, how.options())?;
+        let settings = Tuner::for_list(plan, seed, how.options())?;
         return list(&settings, &how, is_json(measuring.output.output_format()));
     }
-    let settings = Prepared::begin(plan, seed, how.options())?;
+    let settings = Tuner::begin(plan, seed, how.options())?;
     measure_settings(settings, measuring, &environment, seed, resume)
 }
 
 fn measure_settings(
-    settings: Prepared,
+    settings: Tuner,
     measuring: &MeasureArgs,
     environment: &Environment,
     seed: u64,
@@ -71,19 +71,19 @@ fn measure_settings(
     if measuring.output.out.is_some() && !quiet {
         print_resume_hint(&found);
     }
-    Ok(found.reliance().into())
+    Ok(found.reliability().into())
 }
 
-impl From<Reliance> for ExitStatus {
-    fn from(reliance: Reliance) -> Self {
+impl From<Reliability> for ExitStatus {
+    fn from(reliance: Reliability) -> Self {
         match reliance {
-            Reliance::Sound => Self::Done,
-            Reliance::NotTrustworthy => Self::NotTrustworthy,
+            Reliability::Sound => Self::Done,
+            Reliability::NotTrustworthy => Self::NotTrustworthy,
         }
     }
 }
 
-fn print(found: &Found, is_json: bool, detail: Detail) -> Result<(), Error> {
+fn print(found: &TuneResult, is_json: bool, detail: Detail) -> Result<(), Error> {
     let report = found.report();
     let text = match is_json {
         true => render::tune_json(&report)?,
@@ -93,7 +93,7 @@ fn print(found: &Found, is_json: bool, detail: Detail) -> Result<(), Error> {
 }
 
 /// Prints the command that continues an interrupted run.
-fn print_resume_hint(found: &Found) {
+fn print_resume_hint(found: &TuneResult) {
     if found.is_interrupted() {
         let arguments = found.arguments().iter().filter(|argument| *argument != "--resume").map(shell_word);
         let command_line = arguments.collect::<Vec<_>>().join(" ");
@@ -102,7 +102,7 @@ fn print_resume_hint(found: &Found) {
 }
 
 /// The means to change settings of the machine, where any is tried; prints the changes first.
-fn turning(settings: &Prepared, quiet: bool) -> Result<Option<TurnSettings>, Error> {
+fn turning(settings: &Tuner, quiet: bool) -> Result<Option<TurnSettings>, Error> {
     let turning = settings.turning()?;
     let text = render::tune_announcement(&settings.listed(), terminal::width());
     text.filter(|_| !quiet).iter().for_each(|text| terminal::eprint(text));
@@ -110,7 +110,7 @@ fn turning(settings: &Prepared, quiet: bool) -> Result<Option<TurnSettings>, Err
 }
 
 /// Prints every setting with its state, and changes nothing.
-fn list(settings: &Prepared, how: &SearchArgs, is_json: bool) -> Result<ExitStatus, Error> {
+fn list(settings: &Tuner, how: &SearchArgs, is_json: bool) -> Result<ExitStatus, Error> {
     let (baseline, listed) = (settings.baseline(), settings.listed());
     let text = match is_json {
         true => render::tune_listing_json(baseline, &listed, how.budget)?,
@@ -127,7 +127,7 @@ fn list(settings: &Prepared, how: &SearchArgs, is_json: bool) -> Result<ExitStat
 fn restore(is_json: bool) -> Result<ExitStatus, Error> {
     let restored = howlate_tune::restore()?;
     let text = match is_json {
-        true => render::tune_restored_json(&restored.caveats, restored.is_whole())?,
+        true => render::tune_restored_json(&restored.caveats, restored.is_complete())?,
         false => render::tune_restored(&restored.caveats),
     };
     terminal::print_or_json(&text, is_json)?;

@@ -4,7 +4,7 @@ use howlate_guard::Guard;
 use howlate_model::Caveat;
 use howlate_procfs::Root;
 use howlate_session::{Environment, Request};
-use howlate_tune::{PreparedProgram, Sight, TuneError, Whom, look_at_settings};
+use howlate_tune::{ProgramObserver, ProgramTuner, TuneError, TuneTarget, list_settings};
 use howlate_watch_session::ChosenTracer;
 use howlate_watched_program::WatchTarget;
 
@@ -81,7 +81,7 @@ fn measure(
     let found = prepared.measure(request, environment, turning)?;
     print(&found, args.printing.json, detail(args.details, None))?;
     end_history(history, args.printing.quiet);
-    Ok(found.reliance().into())
+    Ok(found.reliability().into())
 }
 
 /// Prints every setting with its state, without starting the program or changing anything.

@@ -170,7 +170,7 @@ fn the_monitor_of_go_is_no_event_loop() {
 /// Builds a Rust program with crates from crates.io; `None` where that is impossible, with the reason printed.
 fn with_tokio() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tokio");
-    let of_probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtimes/programs/tokio");
+    let of_probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../measuring/runtimes/programs/tokio");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::copy(of_probe.join("manifest.toml"), folder.join("Cargo.toml")).unwrap();
     std::fs::copy(of_probe.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();

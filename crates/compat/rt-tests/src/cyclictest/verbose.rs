@@ -1,0 +1,77 @@
+//! `-v`: what is said beforehand, and every value.
+
+use crate::cyclictest::affinity::CpuMasks;
+use crate::cyclictest::options::{Affinity, Options};
+
+/// The largest of every so many values, with its cycle.
+#[derive(Clone, Debug)]
+pub(crate) struct Oscope {
+    every: u64,
+    seen: u64,
+    largest: (u64, i64),
+}
+
+impl Oscope {
+    pub(crate) const fn new(every: u64) -> Self {
+        Self { every, seen: 0, largest: (0, i64::MIN) }
+    }
+
+    /// Takes a value; returns what to print, at the end of each group.
+    pub(crate) fn add(&mut self, cycle: u64, value: i64) -> Option<(u64, i64)> {
+        if value > self.largest.1 {
+            self.largest = (cycle, value);
+        }
+        self.seen += 1;
+        if self.seen < self.every {
+            return None;
+        }
+        self.seen = 0;
+        Some(std::mem::replace(&mut self.largest, (0, i64::MIN)))
+    }
+}
+
+/// One value: `%8d:%8lu:%8ld`.
+pub(crate) fn put_value(text: &mut String, thread: usize, (cycle, value): (u64, i64), smis: bool) {
+    let smis = if smis { format!("{:8}", 0) } else { String::new() };
+    text.push_str(&format!("{thread:8}:{cycle:8}:{value:8}{smis}\n"));
+}
+
+/// What `-v` prints before and after `/dev/cpu_dma_latency` is set.
+pub fn preamble(options: &Options, masks: &CpuMasks, cpus: &[Option<u32>]) -> (String, String) {
+    if !options.verbose {
+        return Default::default();
+    }
+    let mut before = format!("Max CPUs = {}\nOnline CPUs = {}\n", masks.configured, masks.online);
+    let mut after = String::new();
+    let set = match &options.affinity {
+        Affinity::Set(set) => Some(set),
+        Affinity::All | Affinity::Unset => None,
+    };
+    if let Some(set) = set {
+        before.push_str(&format!("Using {} cpus.\n", set.len()));
+    }
+    for (thread, cpu) in cpus.iter().enumerate() {
+        if let (Some(_), Some(cpu)) = (set, cpu) {
+            after.push_str(&format!("Thread {thread} using cpu {cpu}.\n"));
+        }
+        // The original prints the interval of the thread that comes next; kept, as scripts may read it.
+        after.push_str(&format!("Thread {thread} Interval: {}\n", options.interval_of(thread + 1)));
+    }
+    (before, after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reduced_oscilloscope_shows_the_largest_of_each_group() {
+        let mut oscope = Oscope::new(3);
+        let shown: Vec<_> = [4, 9, 2, 1, 1, 1, 7]
+            .iter()
+            .zip(0..)
+            .filter_map(|(&value, cycle)| oscope.add(cycle, value))
+            .collect();
+        assert_eq!(shown, [(1, 9), (3, 1)]);
+    }
+}
