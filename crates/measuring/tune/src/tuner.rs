@@ -6,7 +6,7 @@ use howlate_model::{Condition, SettingScope, Span, Turn};
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_render::Listed;
-use howlate_session::{Environment, Parts, Request, Resume, Turning, measure_in_steps};
+use howlate_session::{AdaptiveParts, Environment, Request, Resume, TurnSettings, measure_in_steps};
 
 use crate::candidates::TuneCandidates;
 use crate::error::TuneError;
@@ -86,7 +86,7 @@ impl Tuner {
     /// # Errors
     ///
     /// When another howlate or a tuning daemon changes them, or they could not be restored reliably.
-    pub fn turning(&self) -> Result<Option<Turning>, TuneError> {
+    pub fn turning(&self) -> Result<Option<TurnSettings>, TuneError> {
         if !self.candidates.change_the_machine() {
             return Ok(None);
         }
@@ -95,7 +95,7 @@ impl Tuner {
             return Err(TuneError::Tuners(daemons));
         }
         self.guard.begin()?;
-        Ok(Some(Turning::with_guard(self.guard.clone())))
+        Ok(Some(TurnSettings::with_guard(self.guard.clone())))
     }
 
     /// The search, and the plan with its initial conditions.
@@ -114,13 +114,13 @@ impl Tuner {
         self,
         request: Request<'_>,
         environment: &Environment,
-        turning: Option<Turning>,
+        turning: Option<TurnSettings>,
         resume: Resume,
     ) -> Result<TuneResult, TuneError> {
         let (mut search, plan) = self.search();
         // Checked first, because the self-test alone takes several seconds.
         search.check_time_for_turns_of(self.turn().estimate);
-        let parts = Parts { turning, engine: None };
+        let parts = AdaptiveParts { turn_settings: turning, engine: None };
         let track = measure_in_steps(request, environment, &plan, &mut search, parts, resume)?;
         Ok(self.result(search, track))
     }

@@ -1,7 +1,8 @@
 //! `howlate completions` and `howlate man`, generated from the options that `--help` shows.
 
 use clap::{Arg, Command, CommandFactory};
-use howlate_cyclictest::{Compat, OptionHelp, options_help};
+use howlate_rt_tests::Compat;
+use howlate_rt_tests::cyclictest::{OptionHelp, options_help};
 use roff::{Roff, bold, roman};
 
 use crate::error::Error;
