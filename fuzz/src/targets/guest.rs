@@ -1,7 +1,7 @@
 //! Lines that a guest sends, and the recording that is made of them.
 
 use howlate_model::Line;
-use howlate_recording::Merge;
+use howlate_recording::LineMerger;
 
 use super::recording;
 use crate::Target;
@@ -22,7 +22,8 @@ fn body(input: &[u8]) {
     for line in howlate_guest::fuzzing::lines(&String::from_utf8_lossy(input)) {
         match (line, &mut merge) {
             (Line::Header(header), merge) => {
-                let merge = merge.get_or_insert_with(|| Merge::into_conditions(header.conditions.clone()));
+                let merge =
+                    merge.get_or_insert_with(|| LineMerger::into_conditions(header.conditions.clone()));
                 drop(merge.begin(&header.conditions, 7));
             }
             (line, Some(merge)) => drop(merge.line(line)),

@@ -1,7 +1,7 @@
 //! Files of other programs: whatever is read is counted and compared.
 
 use howlate_analyse::compare::Track;
-use howlate_import::{Reading, import};
+use howlate_import::{ImportOptions, import};
 use howlate_render::{legible_line, legible_value};
 
 use crate::{Target, corpus};
@@ -19,7 +19,7 @@ fn body(input: &[u8]) {
 
 /// What a file says; `None` when it is of no format, or damaged.
 pub(crate) fn read(input: &[u8]) -> Option<Track> {
-    let imported = import(input, Reading::default())?.ok()?;
+    let imported = import(input, ImportOptions::default())?.ok()?;
     let mut track = Track::new(legible_value(imported.header).ok()?);
     for line in imported.lines {
         track.add(&legible_line(line).ok()?);

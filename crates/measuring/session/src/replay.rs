@@ -8,7 +8,7 @@ use std::iter::Peekable;
 
 use howlate_analyse::compare::Track;
 use howlate_model::{Line, Turn};
-use howlate_recording::{ReadError, TurnOf};
+use howlate_recording::{ReadError, TurnId};
 
 use crate::adaptive::{AdaptivePlan, AdaptiveStep};
 
@@ -55,7 +55,7 @@ fn take_in(
     lines: &mut Peekable<impl Iterator<Item = Recorded>>,
     track: &mut Track,
 ) -> Result<AdaptiveStep, ReplayError> {
-    let requested: HashSet<TurnOf> = step.turns.iter().flat_map(parts).collect();
+    let requested: HashSet<TurnId> = step.turns.iter().flat_map(parts).collect();
     let (mut conditions, mut done) = (VecDeque::from(step.conditions), HashSet::new());
     while let Some(line) = lines.next_if(|line| match line {
         Ok(Line::Condition(_)) => !conditions.is_empty(),
@@ -80,6 +80,6 @@ fn take_in(
 }
 
 /// Condition and round of each thread of a turn.
-pub(crate) fn parts(turn: &Turn) -> impl Iterator<Item = TurnOf> + '_ {
+pub(crate) fn parts(turn: &Turn) -> impl Iterator<Item = TurnId> + '_ {
     turn.tasks.iter().map(|task| (task.condition, task.round))
 }

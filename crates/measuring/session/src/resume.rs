@@ -7,7 +7,7 @@ use howlate_analyse::compare::Track;
 use howlate_linux::clock;
 use howlate_model::{Line, Resumption, Turn};
 use howlate_plan::Plan;
-use howlate_recording::{Progress, Reader, TurnOf, Writer, is_stream, progress};
+use howlate_recording::{Reader, RecordingProgress, TurnId, Writer, is_stream, progress};
 
 use crate::adaptive::{AdaptivePlan, AdaptiveStep};
 use crate::environment::Environment;
@@ -21,7 +21,7 @@ pub enum Resume {
     /// A new run.
     No,
     /// Continues this run.
-    From(Box<Progress>),
+    From(Box<RecordingProgress>),
 }
 
 /// A started session.
@@ -97,7 +97,7 @@ impl Resume {
 }
 
 fn resume_in_steps(
-    past: &Progress,
+    past: &RecordingProgress,
     path: &Path,
     plan: &Plan,
     steps: &mut impl AdaptivePlan,
@@ -112,7 +112,7 @@ fn resume_in_steps(
     // Threads side by side have neighbouring conditions, and a turn counts only with all of them.
     let width = plan.turns.first().map_or(1, |turn| turn.tasks.len().max(1));
     let width = u32::try_from(width).unwrap_or(u32::MAX);
-    let is_whole = |(condition, round): TurnOf| {
+    let is_whole = |(condition, round): TurnId| {
         let first = condition / width * width;
         (first..first.saturating_add(width)).all(|condition| past.finished.contains(&(condition, round)))
     };
@@ -127,13 +127,13 @@ fn resume_in_steps(
     Ok(StartedAdaptiveSession { recorder, step })
 }
 
-fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<StartedSession, SessionError> {
+fn resume(past: &RecordingProgress, path: &Path, plan: &Plan) -> Result<StartedSession, SessionError> {
     if past.header.conditions != plan.conditions {
         return Err(SessionError::OtherConditions { path: path.to_owned() });
     }
     let (done, turns): (Vec<Turn>, Vec<Turn>) =
         plan.turns.iter().cloned().partition(|turn| is_done(turn, past));
-    let kept_turns: std::collections::HashSet<TurnOf> = done.iter().flat_map(parts).collect();
+    let kept_turns: std::collections::HashSet<TurnId> = done.iter().flat_map(parts).collect();
     let writer = Writer::resume(path, &|turn| kept_turns.contains(&turn))?;
     let mut analysis = Analysis::new(past.header.clone());
     for line in Reader::open(path)? {
@@ -145,6 +145,6 @@ fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<StartedSession, S
 }
 
 /// Whether all threads of `turn` are finished.
-fn is_done(turn: &Turn, past: &Progress) -> bool {
+fn is_done(turn: &Turn, past: &RecordingProgress) -> bool {
     parts(turn).all(|part| past.finished.contains(&part))
 }

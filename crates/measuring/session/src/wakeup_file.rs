@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use howlate_model::{Block, Caveat, Header, MonotonicTime, Turn, Wakeup};
-use howlate_recording::{CreateError, Samples, TurnOf};
+use howlate_recording::{CreateError, Samples, TurnId};
 
 /// An open file of wake-ups.
 pub(crate) struct WakeupFile {
     file: Samples,
     /// Condition and round of each thread of the current turn.
-    threads: Vec<TurnOf>,
+    threads: Vec<TurnId>,
     /// Whether wake-ups of this turn come from its blocks instead of one by one.
     in_blocks: bool,
     /// Wake-ups that were left out of blocks.

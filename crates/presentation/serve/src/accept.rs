@@ -1,65 +1,69 @@
-//! In which form metrics are wanted: `Accept`, <https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1>.
+//! Negotiation of the metrics format: `Accept`, <https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1>.
 
-/// A form of metrics, or any other content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum MetricsFormat {
     OpenMetrics,
-    /// The draft of its version 2.
+    /// The draft of version 2.
     OpenMetrics2,
     Protobuf,
-    Else,
+    Other,
 }
 
-/// What is accepted, each with how much it is wanted.
+/// Accepted media types with their quality values.
 #[derive(Debug)]
-pub(crate) struct Accepts(Vec<(Form, f64)>);
+pub(crate) struct Accepts(Vec<(MetricsFormat, f64)>);
 
 impl Accepts {
     pub(crate) fn read(request: &httparse::Request<'_, '_>) -> Self {
         let accepts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("accept"));
         let text = accepts.map(|header| String::from_utf8_lossy(header.value)).collect::<Vec<_>>().join(",");
-        Self::parsed(&text)
+        Self::parse(&text)
     }
 
-    fn parsed(text: &str) -> Self {
-        Self(text.split(',').filter_map(accepted).collect())
+    fn parse(text: &str) -> Self {
+        Self(text.split(',').filter_map(parse_media_type).collect())
     }
 
-    fn most(&self, of: impl Fn(Form) -> bool) -> f64 {
-        self.0.iter().filter(|(form, _)| of(*form)).map(|(_, quality)| *quality).fold(0.0, f64::max)
+    fn max_quality(&self, matches: impl Fn(MetricsFormat) -> bool) -> f64 {
+        self.0.iter().filter(|(format, _)| matches(*format)).map(|(_, quality)| *quality).fold(0.0, f64::max)
     }
 
-    /// Whether a form is accepted, and no less than every other text; protobuf and the draft are not for all, so they stand beside them.
-    pub(crate) fn prefer(&self, form: Form) -> bool {
-        let wanted = self.most(|one| one == form);
-        let others = match form {
-            Form::Protobuf | Form::OpenMetrics2 => self.most(|one| one != form),
-            _ => self.most(|one| one == Form::Else),
+    /// Whether a format is accepted with at least the quality of plain text; protobuf and the draft, which only some
+    /// clients read, must be at least equal to all others.
+    pub(crate) fn prefer(&self, format: MetricsFormat) -> bool {
+        let quality = self.max_quality(|other| other == format);
+        let other_quality = match format {
+            MetricsFormat::Protobuf | MetricsFormat::OpenMetrics2 => {
+                self.max_quality(|other| other != format)
+            }
+            _ => self.max_quality(|other| other == MetricsFormat::Other),
         };
-        wanted > 0.0 && wanted >= others
+        quality > 0.0 && quality >= other_quality
     }
 }
 
-/// One part, and how much it is wanted; `None` of a version, or of messages, that are not written.
-fn accepted(part: &str) -> Option<(Form, f64)> {
-    let mut words = part.split(';').map(str::trim);
-    let mut form = match words.next()? {
-        "application/openmetrics-text" => Form::OpenMetrics,
-        "application/vnd.google.protobuf" => Form::Protobuf,
-        _ => Form::Else,
+/// One media type with its quality; `None` for unsupported versions and messages.
+fn parse_media_type(part: &str) -> Option<(MetricsFormat, f64)> {
+    let mut parameters = part.split(';').map(str::trim);
+    let mut format = match parameters.next()? {
+        "application/openmetrics-text" => MetricsFormat::OpenMetrics,
+        "application/vnd.google.protobuf" => MetricsFormat::Protobuf,
+        _ => MetricsFormat::Other,
     };
     let mut quality = 1.0;
-    for (name, value) in words.filter_map(|word| word.split_once('=')) {
-        match (name.trim(), value.trim(), form) {
+    for (name, value) in parameters.filter_map(|word| word.split_once('=')) {
+        match (name.trim(), value.trim(), format) {
             ("q", value, _) => quality = value.parse().ok()?,
-            ("version", "2.0.0", Form::OpenMetrics) => form = Form::OpenMetrics2,
-            ("version", value, Form::OpenMetrics) if value != "1.0.0" => return None,
-            ("proto", value, Form::Protobuf) if value != "io.prometheus.client.MetricFamily" => return None,
-            ("encoding", value, Form::Protobuf) if value != "delimited" => return None,
+            ("version", "2.0.0", MetricsFormat::OpenMetrics) => format = MetricsFormat::OpenMetrics2,
+            ("version", value, MetricsFormat::OpenMetrics) if value != "1.0.0" => return None,
+            ("proto", value, MetricsFormat::Protobuf) if value != "io.prometheus.client.MetricFamily" => {
+                return None;
+            }
+            ("encoding", value, MetricsFormat::Protobuf) if value != "delimited" => return None,
             _ => {}
         }
     }
-    Some((form, quality))
+    Some((format, quality))
 }
 
 #[cfg(test)]
@@ -68,7 +72,7 @@ mod tests {
 
     #[test]
     fn metrics_come_as_they_are_wanted() {
-        let wants = |accept: &str| Accepts::parsed(accept).prefer(Form::OpenMetrics);
+        let wants = |accept: &str| Accepts::parse(accept).prefer(MetricsFormat::OpenMetrics);
         // Prometheus 2.49 to 3.
         assert!(wants(
             "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,\
@@ -92,8 +96,8 @@ mod tests {
     #[test]
     fn the_draft_of_version_2_comes_only_where_it_is_wanted_most() {
         let wants = |accept: &str| {
-            let accepts = Accepts::parsed(accept);
-            (accepts.prefer(Form::OpenMetrics2), accepts.prefer(Form::OpenMetrics))
+            let accepts = Accepts::parse(accept);
+            (accepts.prefer(MetricsFormat::OpenMetrics2), accepts.prefer(MetricsFormat::OpenMetrics))
         };
         let both = "application/openmetrics-text;version=2.0.0;q=0.6,application/openmetrics-text;version=1.0.0;q=0.5";
         assert_eq!(wants(both), (true, true));
@@ -105,8 +109,8 @@ mod tests {
     #[test]
     fn protobuf_comes_only_where_it_is_wanted_most() {
         let wants = |accept: &str| {
-            let accepts = Accepts::parsed(accept);
-            (accepts.prefer(Form::Protobuf), accepts.prefer(Form::OpenMetrics))
+            let accepts = Accepts::parse(accept);
+            (accepts.prefer(MetricsFormat::Protobuf), accepts.prefer(MetricsFormat::OpenMetrics))
         };
         // Prometheus with native histograms: 2.40 to 3. What has no protobuf is then asked for as OpenMetrics.
         let native = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,\

@@ -1,23 +1,23 @@
-//! What this server may be called.
+//! Host names of this server.
 //!
-//! A page from elsewhere can make its own name stand for this machine's address (DNS rebinding), and a browser would let it read
-//! what is answered. Its requests say what name they were sent to, so names that are not ours are not answered. A request that was
-//! sent to an address was not sent to a name.
+//! A foreign page can point its own name to this address (DNS rebinding), and the browser would let it
+//! read the response. Such requests carry the foreign name in `Host`, so only our names are accepted.
+//! IP addresses cannot be rebound.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// Names that are ours; addresses always are.
+/// Accepted names; addresses are always accepted.
 #[derive(Clone, Debug)]
-pub struct Names(Vec<String>);
+pub struct HostNames(Vec<String>);
 
-impl Names {
-    /// `localhost`, and these.
+impl HostNames {
+    /// `localhost` and `names`.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         Self(std::iter::once("localhost".to_owned()).chain(names).collect())
     }
 
-    /// Whether a request with this `Host` was meant for us. The port is not compared: `ssh -L` may have changed it.
-    pub(crate) fn are_meant_by(&self, host: &str) -> bool {
+    /// Whether `host` is accepted. Ports are ignored: `ssh -L` may change them.
+    pub(crate) fn accept(&self, host: &str) -> bool {
         is_address(host) || self.0.iter().any(|name| name.eq_ignore_ascii_case(name_in(host)))
     }
 }
@@ -27,7 +27,7 @@ fn is_address(host: &str) -> bool {
     host.parse::<SocketAddr>().is_ok() || host.parse::<IpAddr>().is_ok() || bracketed().is_some()
 }
 
-/// Without the port, and without the dot that a full name may end with.
+/// The name without port and trailing dot.
 fn name_in(host: &str) -> &str {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     name.strip_suffix('.').unwrap_or(name)
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn addresses_and_our_own_names_are_meant_and_no_others() {
-        let names = Names::new(["rt7".to_owned()]);
+        let names = HostNames::new(["rt7".to_owned()]);
         for ours in [
             "localhost",
             "LOCALHOST:9000",
@@ -50,7 +50,7 @@ mod tests {
             "[::1]:80",
             "rt7:1",
         ] {
-            assert!(names.are_meant_by(ours), "{ours}");
+            assert!(names.accept(ours), "{ours}");
         }
         for other in [
             "",
@@ -62,7 +62,7 @@ mod tests {
             "[x]",
             "xlocalhost",
         ] {
-            assert!(!names.are_meant_by(other), "{other}");
+            assert!(!names.accept(other), "{other}");
         }
     }
 }

@@ -1,104 +1,85 @@
-//! Why nothing is served.
+//! Errors of the server.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// A shorter token can be guessed.
+/// Minimum characters; shorter tokens can be guessed.
 pub(crate) const SHORTEST: usize = 16;
-/// A longer one would not fit the head of a request beside the rest.
+/// Maximum characters, as the request head is limited.
 pub(crate) const LONGEST: usize = 1_024;
 
-/// Why a text is no token.
+/// Why a text is not a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoToken {
-    /// It can be guessed, or is not to be sent.
+pub enum TokenError {
+    /// Too short or too long.
     #[error("a token has {SHORTEST} to {LONGEST} characters; found {found}")]
-    Length {
-        /// How many it has.
-        found: usize,
-    },
-    /// A header could not carry it.
+    Length { found: usize },
+    /// Not a single word of printable ASCII.
     #[error("a token is one word of ASCII letters, digits and signs")]
     NotOneWord,
 }
 
-/// Why nothing is served.
+/// Errors of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Nobody knows the name.
+    /// The name cannot be resolved.
     #[error("{host} is no address here: {source}")]
-    NoAddress {
-        /// What was asked for.
-        host: String,
-        /// What the resolver says.
-        source: io::Error,
-    },
-    /// The kernel refuses.
+    NoAddress { host: String, source: io::Error },
+    /// `bind` failed.
     #[error("cannot listen to {address}: {source}")]
-    Port {
-        /// What was asked for.
-        address: SocketAddr,
-        /// What the kernel says.
-        source: io::Error,
-    },
-    /// Others could read what is served, and nobody said that they may.
+    Port { address: SocketAddr, source: io::Error },
+    /// Other machines could read it without `--no-auth`.
     #[error("whoever can reach {address} could read what is served there")]
-    Unprotected {
-        /// What was asked for.
-        address: SocketAddr,
-    },
+    Unprotected { address: SocketAddr },
     /// The token's file cannot be read.
     #[error("cannot read the token in {}: {source}", path.display())]
     Unreadable {
         /// The file, as named with `--token-file`.
         path: PathBuf,
-        /// What the kernel says.
         source: io::Error,
     },
-    /// Every user of this machine knows the token.
+    /// Every user can read the token's file.
     #[error("every user of this machine can read the token in {}", path.display())]
-    Known {
+    ReadableByAll {
         /// The file, as named with `--token-file`.
         path: PathBuf,
     },
-    /// Another user knows the token, and can change it.
+    /// Another user owns the token's file.
     #[error("the token in {} is user {uid}'s", path.display())]
-    Theirs {
+    ForeignOwner {
         /// The file, as named with `--token-file`.
         path: PathBuf,
-        /// Whose it is.
+        /// Owner of the file.
         uid: u32,
     },
-    /// What the file holds is none.
+    /// The file contains no valid token.
     #[error("there is no token in {}: {reason}", path.display())]
     NoToken {
         /// The file, as named with `--token-file`.
         path: PathBuf,
-        /// Why that text cannot be one.
-        reason: NoToken,
+        /// What is wrong with it.
+        reason: TokenError,
     },
-    /// A pipe is gone once it was read.
+    /// A pipe cannot be read repeatedly.
     #[error("{} is no file or folder, which could be read each time that it changes", path.display())]
     NotAgain {
-        /// What was named.
+        /// The path on the command line.
         path: PathBuf,
     },
-    /// A file cannot be looked at.
+    /// Metadata of a file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     File {
-        /// The recording that was to be shown.
+        /// The recording to be shown.
         path: PathBuf,
-        /// The kernel's reason.
         source: io::Error,
     },
 }
 
-/// How a token is made.
+/// Advice on creating a token.
 const MAKE_ONE: &str = "make one with `(umask 077; openssl rand -hex 32 > howlate.token)`, and give it with `--token-file howlate.token`";
 
 impl ServeError {
-    /// What to do.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoAddress { .. } => {
@@ -108,10 +89,10 @@ impl ServeError {
             Self::Unprotected { .. } => {
                 format!("demand a token: {MAKE_ONE}; or let everybody read it with `--no-auth`")
             }
-            Self::Known { path } => {
+            Self::ReadableByAll { path } => {
                 format!("make it yours alone: `chmod 600 {}`", howlate_model::shell_path(path))
             }
-            Self::Unreadable { .. } | Self::Theirs { .. } | Self::NoToken { .. } => MAKE_ONE.to_owned(),
+            Self::Unreadable { .. } | Self::ForeignOwner { .. } | Self::NoToken { .. } => MAKE_ONE.to_owned(),
             Self::NotAgain { .. } => "save the recording with `--out`, and serve that".to_owned(),
             Self::File { .. } => {
                 "give the path of a recording made with `--out`, or of a folder that `howlate record` has written".to_owned()

@@ -1,26 +1,26 @@
-//! Answers browsers and Prometheus: a few paths over HTTP, and nothing else.
+//! HTTP server for browsers and Prometheus, with a few fixed paths.
 //!
-//! Whoever can reach the port may send anything. So everything is bounded: connections, the head of a request, and the time that
-//! a client may take to send one and to read the answer. A connection is answered once and closed. What is asked for is compared
-//! with the paths that there are, and never becomes the name of a file.
+//! Clients may send anything, so everything is bounded: connections, the size of a request, and the time to send one
+//! and to read the response. Each connection has one request and one response. Paths are compared with the known ones
+//! and never become file names.
 
 mod accept;
 mod allowed_hosts;
 mod authorization;
 mod connection;
 mod error;
-mod fresh;
+mod file_cache;
 mod listen;
 mod request;
 mod response;
 mod server;
 mod token;
 
-pub use allowed_hosts::Names;
+pub use allowed_hosts::HostNames;
 pub use authorization::Admission;
-pub use error::{NoToken, ServeError};
-pub use fresh::Fresh;
-pub use listen::Listen;
-pub use response::{Answer, Contents, Wanted};
+pub use error::{ServeError, TokenError};
+pub use file_cache::FileCache;
+pub use listen::ListenAddress;
+pub use response::{ContentRequest, ContentSource, ServedContent};
 pub use server::Server;
 pub use token::Token;

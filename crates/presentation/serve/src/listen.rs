@@ -1,4 +1,4 @@
-//! Where clients come to, as it is typed.
+//! Listening address on the command line.
 
 use std::fmt::{self, Display, Formatter};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -6,28 +6,26 @@ use std::str::FromStr;
 
 use crate::error::ServeError;
 
-/// Where no other exporter of metrics is by default:
-/// <https://github.com/prometheus/prometheus/wiki/Default-port-allocations>.
-const USUAL_PORT: u16 = 9_840;
+/// A port that is not allocated to another exporter:
+const DEFAULT_PORT: u16 = 9_840;
 
-/// A machine's address or name, and a port of it.
+/// Host name or IP address, and port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listen {
+pub struct ListenAddress {
     host: String,
     port: u16,
 }
 
-impl Listen {
-    /// The address or the name.
+impl ListenAddress {
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The address that it stands for.
+    /// Resolves the host.
     ///
     /// # Errors
     ///
-    /// When it is a name that nobody knows.
+    /// When the name cannot be resolved.
     pub fn address(&self) -> Result<SocketAddr, ServeError> {
         let unknown = |source| ServeError::NoAddress { host: self.host.clone(), source };
         let mut found = (self.host.as_str(), self.port).to_socket_addrs().map_err(unknown)?;
@@ -35,11 +33,11 @@ impl Listen {
     }
 }
 
-impl FromStr for Listen {
+impl FromStr for ListenAddress {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const WANTED: &str =
+        const EXPECTED: &str =
             "write an address, with or without a port, such as `0.0.0.0:9840`, `[::1]:9840` or `myhost`";
         let at = |host: &str, port| Ok(Self { host: host.to_owned(), port });
         if let Ok(address) = text.parse::<SocketAddr>() {
@@ -47,20 +45,20 @@ impl FromStr for Listen {
         }
         let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
         if bare.parse::<Ipv6Addr>().is_ok() || text.parse::<IpAddr>().is_ok() {
-            return at(bare, USUAL_PORT);
+            return at(bare, DEFAULT_PORT);
         }
         let (host, port) = match text.rsplit_once(':') {
-            Some((host, port)) => (host, port.parse().map_err(|_| WANTED)?),
-            None => (text, USUAL_PORT),
+            Some((host, port)) => (host, port.parse().map_err(|_| EXPECTED)?),
+            None => (text, DEFAULT_PORT),
         };
-        // A bare number would be taken for an address.
+        // A bare number would be parsed as an address.
         let is_name = host.contains(char::is_alphabetic)
             && host.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter));
-        if is_name { at(host, port) } else { Err(WANTED) }
+        if is_name { at(host, port) } else { Err(EXPECTED) }
     }
 }
 
-impl Display for Listen {
+impl Display for ListenAddress {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]:{}", self.host, self.port),
@@ -75,7 +73,7 @@ mod tests {
 
     #[test]
     fn addresses_and_names_are_read_with_or_without_a_port() {
-        for (typed, meant) in [
+        for (text, expected) in [
             ("127.0.0.1", "127.0.0.1:9840"),
             ("0.0.0.0:80", "0.0.0.0:80"),
             ("::1", "[::1]:9840"),
@@ -84,10 +82,13 @@ mod tests {
             ("localhost", "localhost:9840"),
             ("rt-7.lab:1234", "rt-7.lab:1234"),
         ] {
-            assert_eq!(typed.parse::<Listen>().map(|one| one.to_string()), Ok(meant.to_owned()));
+            assert_eq!(
+                text.parse::<ListenAddress>().map(|address| address.to_string()),
+                Ok(expected.to_owned())
+            );
         }
         for wrong in ["", ":9840", "9840", "host:", "host:99999", "[::1", "http://host/", "a b", "1.2.3:80"] {
-            assert!(wrong.parse::<Listen>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ListenAddress>().is_err(), "{wrong}");
         }
     }
 }

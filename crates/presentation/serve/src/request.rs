@@ -1,43 +1,38 @@
-//! What a client asks for, as the head of its request has it.
+//! Parsing of requests.
 
-use crate::accept::{Accepts, Form};
+use crate::accept::{Accepts, MetricsFormat};
 use crate::response::Refusal;
 
-/// A longer head is none.
+/// Maximum bytes of the head.
 pub(crate) const LONGEST: usize = 8 * 1_024;
-/// More headers than any browser sends.
+/// Maximum headers, more than any browser sends.
 const MOST_HEADERS: usize = 64;
 
-/// How something is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Get,
-    /// The same without the content.
     Head,
-    /// Whatever would change something.
     Other,
 }
 
-/// A request without its body, which is never read.
+/// A request; its body is never read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: Method,
-    /// What comes before a question mark.
     pub(crate) path: String,
-    /// The name that it was sent to.
+    /// `Host` header.
     pub(crate) host: String,
-    /// What was offered as a token.
     pub(crate) token: Option<Vec<u8>>,
-    /// Whether OpenMetrics is accepted, and no less than other text.
+    /// Whether OpenMetrics is preferred to other text.
     pub(crate) as_openmetrics: bool,
-    /// Whether the draft of its version 2 is accepted, and no less than any other form.
+    /// Whether the draft of version 2 is preferred to all others.
     pub(crate) as_openmetrics2: bool,
-    /// Whether Prometheus' protobuf is accepted, and no less than any text.
+    /// Whether protobuf is preferred to all text.
     pub(crate) as_protobuf: bool,
 }
 
 impl Request {
-    /// The request that begins with `bytes`; `None` where more of it has to come.
+    /// Parses a head; `None` if it is incomplete.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<Self>, Refusal> {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
@@ -51,7 +46,7 @@ impl Request {
 
     fn from_head(request: &httparse::Request<'_, '_>) -> Result<Self, Refusal> {
         let target = request.path.filter(|target| target.starts_with('/')).ok_or(Refusal::NotHttp)?;
-        // Version 1.0 need not say it; nobody who asks for pages or metrics leaves it out.
+        // HTTP/1.0 does not require it, but browsers and Prometheus send it.
         let host = only(request, "host")?.ok_or(Refusal::NotHttp)?;
         let accepts = Accepts::read(request);
         Ok(Self {
@@ -63,14 +58,14 @@ impl Request {
             path: target.split('?').next().unwrap_or(target).to_owned(),
             host: String::from_utf8_lossy(host).into_owned(),
             token: only(request, "authorization")?.and_then(bearer).map(<[u8]>::to_vec),
-            as_openmetrics: accepts.prefer(Form::OpenMetrics),
-            as_openmetrics2: accepts.prefer(Form::OpenMetrics2),
-            as_protobuf: accepts.prefer(Form::Protobuf),
+            as_openmetrics: accepts.prefer(MetricsFormat::OpenMetrics),
+            as_openmetrics2: accepts.prefer(MetricsFormat::OpenMetrics2),
+            as_protobuf: accepts.prefer(MetricsFormat::Protobuf),
         })
     }
 }
 
-/// The value of a header; twice is not the same as once.
+/// Value of a header that must not be repeated.
 fn only<'a>(request: &httparse::Request<'_, 'a>, name: &str) -> Result<Option<&'a [u8]>, Refusal> {
     let mut values = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
     let first = values.next().map(|header| header.value);

@@ -1,4 +1,4 @@
-//! The port, and the connections that come to it.
+//! Listening socket and connection limits.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -13,58 +13,57 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::authorization::Admission;
 use crate::connection::{answer, refuse};
 use crate::error::ServeError;
-use crate::response::{Contents, Refusal};
+use crate::response::{ContentSource, Refusal};
 
-/// Connections at once. Whoever comes then is sent away.
-const MOST: usize = 32;
-/// Of one address, so that none keeps the others out. A proxy is one for all who come through it.
-const MOST_OF_ONE: usize = 16;
-/// How soon Ctrl-C is seen, if the signal comes to another thread.
-const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// How long answers that are being sent have at the end. One that is still being made is nobody's any more.
-const LAST_WORDS: Span = Span::from_millis(500);
-/// How often it is looked whether they are.
-const STEP: Span = Span::from_millis(10);
-/// Where no connection can be taken, for want of file descriptors perhaps.
-const BREATHER: Span = Span::from_millis(100);
+/// Maximum connections; more are refused.
+const MAX_CONNECTIONS: usize = 32;
+/// Maximum connections of one address, so that no client keeps others out. A proxy counts as one client.
+const MAX_PER_CLIENT: usize = 16;
+/// Poll interval for Ctrl-C, if another thread gets the signal.
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// Grace period for responses at the end; content that is still being made is dropped.
+const GRACE_PERIOD: Span = Span::from_millis(500);
+/// Poll interval of the grace period.
+const GRACE_POLL: Span = Span::from_millis(10);
+/// Pause if `accept` fails, for example without file descriptors.
+const ACCEPT_PAUSE: Span = Span::from_millis(100);
 
-/// A port that is listened to.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     admission: Arc<Admission>,
 }
 
-/// Who is being answered.
+/// Client addresses of open connections.
 #[derive(Clone, Default)]
-struct Answered(Arc<Mutex<Vec<IpAddr>>>);
+struct OpenConnections(Arc<Mutex<Vec<IpAddr>>>);
 
-impl Answered {
+impl OpenConnections {
     fn all(&self) -> MutexGuard<'_, Vec<IpAddr>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more, if there is room for it.
-    fn one_of(&self, client: IpAddr) -> Option<Answering> {
+    /// Reserves a connection, unless a limit is reached.
+    fn reserve(&self, client: IpAddr) -> Option<ConnectionSlot> {
         let mut all = self.all();
-        let of_it = all.iter().filter(|other| **other == client).count();
-        if all.len() >= MOST || of_it >= MOST_OF_ONE {
+        let of_client = all.iter().filter(|other| **other == client).count();
+        if all.len() >= MAX_CONNECTIONS || of_client >= MAX_PER_CLIENT {
             return None;
         }
         all.push(client);
-        Some(Answering { client, among: self.clone() })
+        Some(ConnectionSlot { client, connections: self.clone() })
     }
 }
 
-/// One of the answers under way, until it is dropped.
-struct Answering {
+/// A reserved connection, released on drop.
+struct ConnectionSlot {
     client: IpAddr,
-    among: Answered,
+    connections: OpenConnections,
 }
 
-impl Drop for Answering {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut all = self.among.all();
+        let mut all = self.connections.all();
         if let Some(place) = all.iter().position(|other| *other == self.client) {
             all.swap_remove(place);
         }
@@ -72,11 +71,10 @@ impl Drop for Answering {
 }
 
 impl Server {
-    /// Listens to `address`.
     ///
     /// # Errors
     ///
-    /// When it is not this machine's, somebody else listens to it, or it may not be listened to.
+    /// When the address is not local, in use, or not permitted.
     pub fn listen(address: SocketAddr, admission: Admission) -> Result<Self, ServeError> {
         let refused = |source| ServeError::Port { address, source };
         let listener = TcpListener::bind(address).map_err(refused)?;
@@ -85,41 +83,46 @@ impl Server {
         Ok(Self { listener, address, admission: Arc::new(admission) })
     }
 
-    /// The address, with the port that was given where any would do.
+    /// The address with the actual port, if the requested one was 0.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers with `contents` until `end` is set. It then returns, whatever `contents` still makes in threads that nobody
-    /// waits for.
-    pub fn answer_until(&self, end: &Arc<AtomicBool>, contents: &Arc<Contents>) {
-        let answered = Answered::default();
+    /// Serves `contents` until `end` is set, even if threads are still making content.
+    pub fn serve_until(&self, end: &Arc<AtomicBool>, contents: &Arc<ContentSource>) {
+        let connections = OpenConnections::default();
         while !end.load(Ordering::Relaxed) {
-            let mut listened = [PollFd::new(&self.listener, PollFlags::IN)];
-            // Ctrl-C ends the wait early: there is nobody to take then, and nothing to say.
-            let _ = poll(&mut listened, Some(&LOOK_EVERY));
+            let mut polled = [PollFd::new(&self.listener, PollFlags::IN)];
+            // Interrupted by Ctrl-C; `accept` then finds nothing.
+            let _ = poll(&mut polled, Some(&POLL_INTERVAL));
             match self.listener.accept() {
-                Ok((stream, client)) => match answered.one_of(client.ip().to_canonical()) {
-                    Some(one) => self.take(stream, one, end, contents),
+                Ok((stream, client)) => match connections.reserve(client.ip().to_canonical()) {
+                    Some(slot) => self.take(stream, slot, end, contents),
                     None => refuse(stream, Refusal::TooMany),
                 },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => drop(clock::sleep_for(BREATHER)),
+                Err(_) => drop(clock::sleep_for(ACCEPT_PAUSE)),
             }
         }
-        let until = clock::now().plus(LAST_WORDS);
-        while !answered.all().is_empty() && clock::now() < until {
-            drop(clock::sleep_for(STEP));
+        let until = clock::now().plus(GRACE_PERIOD);
+        while !connections.all().is_empty() && clock::now() < until {
+            drop(clock::sleep_for(GRACE_POLL));
         }
     }
 
-    fn take(&self, stream: TcpStream, one: Answering, end: &Arc<AtomicBool>, contents: &Arc<Contents>) {
+    fn take(
+        &self,
+        stream: TcpStream,
+        slot: ConnectionSlot,
+        end: &Arc<AtomicBool>,
+        contents: &Arc<ContentSource>,
+    ) {
         let (admission, end, contents) = (Arc::clone(&self.admission), Arc::clone(end), Arc::clone(contents));
         let work = move || {
             answer(stream, &admission, contents.as_ref(), &end);
-            drop(one);
+            drop(slot);
         };
-        // Where there can be no thread, the connection is closed with what it would have had.
+        // If no thread can be started, the connection is closed.
         drop(Builder::new().name("answer".to_owned()).spawn(work));
     }
 }
@@ -132,11 +135,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::allowed_hosts::Names;
-    use crate::response::{Answer, Wanted};
+    use crate::allowed_hosts::HostNames;
+    use crate::response::{ContentRequest, ServedContent};
     use crate::token::Token;
 
-    /// Ends a server, also where a test fails.
+    /// Stops the server even if a test fails.
     struct Ends<'a>(&'a AtomicBool);
 
     impl Drop for Ends<'_> {
@@ -145,16 +148,16 @@ mod tests {
         }
     }
 
-    /// What a server that is asked with each of `requests` in turn answers.
+    /// Responses of a server to `requests`.
     fn answers(admission: Admission, requests: &[&str]) -> Vec<String> {
         let server = Server::listen("127.0.0.1:0".parse().unwrap(), admission).unwrap();
         let address = server.address();
         let end = Arc::new(AtomicBool::new(false));
-        let contents: Arc<Contents> = Arc::new(|wanted: &Wanted<'_>| match wanted.path {
-            "/" => Answer::Page("<p>".into()),
-            "/metrics" => Answer::Metrics("up 1\n".into()),
-            "/later" => Answer::NotNow("cannot read it".to_owned()),
-            _ => Answer::Nothing,
+        let contents: Arc<ContentSource> = Arc::new(|wanted: &ContentRequest<'_>| match wanted.path {
+            "/" => ServedContent::Page("<p>".into()),
+            "/metrics" => ServedContent::Metrics("up 1\n".into()),
+            "/later" => ServedContent::Unavailable("cannot read it".to_owned()),
+            _ => ServedContent::NotFound,
         });
         let ask = |request: &&str| {
             let mut stream = TcpStream::connect(address).unwrap();
@@ -164,14 +167,14 @@ mod tests {
             answer
         };
         std::thread::scope(|scope| {
-            scope.spawn(|| server.answer_until(&end, &contents));
+            scope.spawn(|| server.serve_until(&end, &contents));
             let _ends = Ends(&end);
             requests.iter().map(ask).collect()
         })
     }
 
-    fn everybody() -> Admission {
-        Admission::Everybody(Names::new([]))
+    fn open_admission() -> Admission {
+        Admission::WithoutToken(HostNames::new([]))
     }
 
     #[track_caller]
@@ -184,23 +187,23 @@ mod tests {
     #[test]
     fn paths_are_answered_and_everything_else_is_refused() {
         let to = |method: &str, path: &str| format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        check(everybody(), &to("GET", "/"), "200 OK", "\r\n\r\n<p>");
-        check(everybody(), &to("GET", "/metrics?name=x"), "200 OK", "\r\n\r\nup 1\n");
-        check(everybody(), &to("HEAD", "/metrics"), "200 OK", "\r\n\r\n");
-        check(everybody(), &to("GET", "/later"), "503 ", "cannot read it\n");
+        check(open_admission(), &to("GET", "/"), "200 OK", "\r\n\r\n<p>");
+        check(open_admission(), &to("GET", "/metrics?name=x"), "200 OK", "\r\n\r\nup 1\n");
+        check(open_admission(), &to("HEAD", "/metrics"), "200 OK", "\r\n\r\n");
+        check(open_admission(), &to("GET", "/later"), "503 ", "cannot read it\n");
         for path in ["/../../etc/passwd", "//", "/metrics/", "/%2e%2e/", "/Cargo.toml"] {
-            check(everybody(), &to("GET", path), "404 ", "metrics at /metrics, and /health.\n");
+            check(open_admission(), &to("GET", path), "404 ", "metrics at /metrics, and /health.\n");
         }
         for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT"] {
-            check(everybody(), &to(method, "/"), "405 ", "are answered.\n");
+            check(open_admission(), &to(method, "/"), "405 ", "are answered.\n");
         }
-        check(everybody(), "\x16\x03\x01\r\n\r\n", "400 ", "no HTTP request.\n");
-        check(everybody(), &format!("GET /{}", "x".repeat(20_000)), "431 ", "too long.\n");
+        check(open_admission(), "\x16\x03\x01\r\n\r\n", "400 ", "no HTTP request.\n");
+        check(open_admission(), &format!("GET /{}", "x".repeat(20_000)), "431 ", "too long.\n");
     }
 
     #[test]
     fn a_name_that_is_not_ours_is_not_answered() {
-        check(everybody(), "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "421 ", "--listen`.\n");
+        check(open_admission(), "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "421 ", "--listen`.\n");
     }
 
     #[test]
@@ -219,7 +222,7 @@ mod tests {
     fn every_answer_has_its_length_and_what_keeps_a_browser_from_more() {
         for path in ["/", "/metrics", "/nowhere", "/later"] {
             let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-            let answer = answers(everybody(), &[&request]).remove(0);
+            let answer = answers(open_admission(), &[&request]).remove(0);
             let (head, body) = answer.split_once("\r\n\r\n").unwrap();
             assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
             for header in
@@ -232,58 +235,67 @@ mod tests {
 
     #[test]
     fn clients_that_send_nothing_do_not_keep_others_from_an_answer() {
-        let server = Server::listen("127.0.0.1:0".parse().unwrap(), everybody()).unwrap();
-        let nothing: Arc<Contents> = Arc::new(|_: &Wanted<'_>| Answer::Nothing);
+        let server = Server::listen("127.0.0.1:0".parse().unwrap(), open_admission()).unwrap();
+        let nothing: Arc<ContentSource> = Arc::new(|_: &ContentRequest<'_>| ServedContent::NotFound);
         let (address, end) = (server.address(), Arc::new(AtomicBool::new(false)));
         std::thread::scope(|scope| {
-            scope.spawn(|| server.answer_until(&end, &nothing));
+            scope.spawn(|| server.serve_until(&end, &nothing));
             let _ends = Ends(&end);
-            let silent: Vec<TcpStream> = (0..=MOST).map(|_| TcpStream::connect(address).unwrap()).collect();
-            // The last is one too many, unless the first are gone already: either way it is told.
-            let mut told = String::new();
-            (&silent[MOST]).read_to_string(&mut told).unwrap();
-            assert!(told.starts_with("HTTP/1.1 503 ") || told.starts_with("HTTP/1.1 408 "), "{told}");
-            for mut one in &silent {
-                told.clear();
-                one.read_to_string(&mut told).unwrap();
+            let silent: Vec<TcpStream> =
+                (0..=MAX_CONNECTIONS).map(|_| TcpStream::connect(address).unwrap()).collect();
+            // The last is one too many, unless the first have timed out: either way it gets an error.
+            let mut response = String::new();
+            (&silent[MAX_CONNECTIONS]).read_to_string(&mut response).unwrap();
+            assert!(
+                response.starts_with("HTTP/1.1 503 ") || response.starts_with("HTTP/1.1 408 "),
+                "{response}"
+            );
+            for mut stream in &silent {
+                response.clear();
+                stream.read_to_string(&mut response).unwrap();
                 assert!(
-                    told.is_empty() || told.starts_with("HTTP/1.1 408 ") || told.starts_with("HTTP/1.1 503 "),
-                    "{told}"
+                    response.is_empty()
+                        || response.starts_with("HTTP/1.1 408 ")
+                        || response.starts_with("HTTP/1.1 503 "),
+                    "{response}"
                 );
             }
             drop(silent);
-            // Those that have just left may still be counted.
-            while !told.contains("HTTP/1.1 404 ") {
+            // Connections that have just ended may still be counted.
+            while !response.contains("HTTP/1.1 404 ") {
                 let mut late = TcpStream::connect(address).unwrap();
                 drop(late.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-                // One that is sent away before it was read is not always told.
-                drop(late.read_to_string(&mut told));
+                // A refused client may not get the response.
+                drop(late.read_to_string(&mut response));
             }
         });
     }
 
     #[test]
     fn no_address_has_more_than_half_of_the_room() {
-        let (answered, [first, second, third]) =
-            (Answered::default(), ["192.0.2.1", "192.0.2.2", "2001:db8::1"].map(|one| one.parse().unwrap()));
-        let mut kept: Vec<Answering> = (0..MOST_OF_ONE).map(|_| answered.one_of(first).unwrap()).collect();
-        assert!(answered.one_of(first).is_none());
-        kept.extend((MOST_OF_ONE..MOST).map(|_| answered.one_of(second).unwrap()));
-        assert!(answered.one_of(third).is_none(), "there is room for {MOST} only");
-        kept.remove(0);
-        kept.push(answered.one_of(third).unwrap());
-        kept.clear();
-        assert!(answered.all().is_empty());
+        let (connections, [first, second, third]) = (
+            OpenConnections::default(),
+            ["192.0.2.1", "192.0.2.2", "2001:db8::1"].map(|address| address.parse().unwrap()),
+        );
+        let mut slots: Vec<ConnectionSlot> =
+            (0..MAX_PER_CLIENT).map(|_| connections.reserve(first).unwrap()).collect();
+        assert!(connections.reserve(first).is_none());
+        slots.extend((MAX_PER_CLIENT..MAX_CONNECTIONS).map(|_| connections.reserve(second).unwrap()));
+        assert!(connections.reserve(third).is_none(), "there is room for {MAX_CONNECTIONS} only");
+        slots.remove(0);
+        slots.push(connections.reserve(third).unwrap());
+        slots.clear();
+        assert!(connections.all().is_empty());
     }
 
     #[test]
     fn an_answer_that_takes_for_ever_does_not_keep_a_server_from_its_end() {
-        let server = Server::listen("127.0.0.1:0".parse().unwrap(), everybody()).unwrap();
+        let server = Server::listen("127.0.0.1:0".parse().unwrap(), open_admission()).unwrap();
         let (address, end) = (server.address(), Arc::new(AtomicBool::new(false)));
-        let (asked, is_asked) = channel();
-        let asked = Mutex::new(asked);
-        let for_ever: Arc<Contents> = Arc::new(move |_: &Wanted<'_>| {
-            asked.lock().unwrap().send(()).unwrap();
+        let (requested, is_requested) = channel();
+        let requested = Mutex::new(requested);
+        let for_ever: Arc<ContentSource> = Arc::new(move |_: &ContentRequest<'_>| {
+            requested.lock().unwrap().send(()).unwrap();
             loop {
                 std::thread::park();
             }
@@ -291,12 +303,12 @@ mod tests {
         let (ended, has_ended) = channel();
         let ends = Arc::clone(&end);
         std::thread::spawn(move || {
-            server.answer_until(&ends, &for_ever);
+            server.serve_until(&ends, &for_ever);
             ended.send(()).unwrap();
         });
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-        is_asked.recv().unwrap();
+        is_requested.recv().unwrap();
         end.store(true, Ordering::Relaxed);
         assert!(has_ended.recv_timeout(Duration::from_secs(60)).is_ok());
     }

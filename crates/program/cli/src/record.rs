@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use glob::Pattern;
-use howlate_blackbox::{AtMost, Bounds, ByteSize, LateAction, PolicyKind, ThreadFilter, age, uid_of};
+use howlate_blackbox::{
+    ByteSize, LateAction, PolicyKind, RotationLimits, ThreadFilter, TimelineQuota, age, uid_of,
+};
 use howlate_model::{LateThreshold, Span};
 use howlate_session::Keep;
 
@@ -75,7 +77,7 @@ pub struct RecordArgs {
         help_heading = "What is kept",
         hide_short_help = true
     )]
-    pub at_most: AtMost,
+    pub at_most: TimelineQuota,
     /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
     #[arg(long, value_name = "COMMAND")]
     pub on_late: Vec<LateAction>,
@@ -112,8 +114,8 @@ impl RecordArgs {
     }
 
     /// Limits of the recording's size and age.
-    pub const fn bounds(&self) -> Bounds {
-        Bounds { size: self.max_size.bytes(), age: self.max_age }
+    pub const fn bounds(&self) -> RotationLimits {
+        RotationLimits { size: self.max_size.bytes(), age: self.max_age }
     }
 }
 

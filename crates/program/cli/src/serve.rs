@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use howlate_serve::Listen;
+use howlate_serve::ListenAddress;
 
 /// Metrics for Prometheus and the report's page, over HTTP
 ///
@@ -28,7 +28,7 @@ pub struct ServeArgs {
     pub process: Option<String>,
     /// Address, with or without a port, to listen to; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9840")]
-    pub listen: Listen,
+    pub listen: ListenAddress,
     /// Require the token in this file, sent as `Authorization: Bearer TOKEN`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,

@@ -11,9 +11,9 @@ use howlate_gaps::GapError;
 use howlate_guest::GuestError;
 use howlate_load::StartError;
 use howlate_model::{Caveat, TimeRangeError, TracerRefusal, shell_path, shell_word};
-use howlate_open_results::NotRead;
+use howlate_open_results::OpenError;
 use howlate_plan::PlanError;
-use howlate_recording::{CreateError, NoSource, ReadError};
+use howlate_recording::{CreateError, ReadError, SourceError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
@@ -33,9 +33,9 @@ pub(crate) enum Error {
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error(transparent)]
-    Sources(#[from] NoSource),
+    Sources(#[from] SourceError),
     #[error(transparent)]
-    NotRead(#[from] NotRead),
+    OpenError(#[from] OpenError),
     #[error("cannot read the plan {}: {source}", path.display())]
     PlanUnreadable { path: PathBuf, command: &'static str, source: io::Error },
     #[error("{}{}: {reason}", path.display(), line.map_or(String::new(), |line| format!(" line {line}")))]
@@ -199,8 +199,8 @@ impl Error {
             Self::Session(error) => session_hint(error),
             Self::Gaps(error) => error.hint(),
             Self::Sources(error) => Some(error.hint().into()),
-            Self::NotRead(NotRead::Program { path }) => Some(format!("to watch it: `{}`", watch_command(path))),
-            Self::NotRead(error) => Some(error.hint()),
+            Self::OpenError(OpenError::Program { path }) => Some(format!("to watch it: `{}`", watch_command(path))),
+            Self::OpenError(error) => Some(error.hint()),
             Self::PlanUnreadable { path, command, .. } => Some(built_in_plans::hint(path, command)),
             Self::PlanIncludes { .. } => {
                 Some("a file that is included twice counts twice: include each once, in the outermost plan".into())

@@ -28,7 +28,7 @@ pub(crate) enum Shape {
         first: &'static [u8],
         /// Whether a line is a sign that this format begins, or goes on.
         is_sign: fn(&str) -> bool,
-        begin: fn(Reading) -> Box<dyn LineReader>,
+        begin: fn(ImportOptions) -> Box<dyn LineReader>,
     },
     /// One JSON value.
     Json { is_it: fn(&Value) -> bool, read: fn(&Value) -> Result<Draft, ImportError> },
@@ -36,7 +36,7 @@ pub(crate) enum Shape {
 
 /// How a file is to be taken.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
+pub struct ImportOptions {
     /// The unit of a file that does not say its own.
     pub unit: Option<TimeUnit>,
 }

@@ -32,7 +32,7 @@ use std::io::Read;
 
 pub use draft::Imported;
 pub use error::ImportError;
-pub use format::Reading;
+pub use format::ImportOptions;
 pub use packed::unpacked;
 
 /// The longest line that is looked at, in bytes: 2 048 threads take far less.
@@ -46,7 +46,7 @@ const LONGEST_JSON: usize = 8 << 20;
 const MOST_ROOM: usize = 32 << 20;
 
 /// Reads what another program has written; `None` where no format is recognised.
-pub fn import(file: impl Read, reading: Reading) -> Option<Result<Imported, ImportError>> {
+pub fn import(file: impl Read, reading: ImportOptions) -> Option<Result<Imported, ImportError>> {
     scan::Scan::new(reading).run(file)
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn import(text: &str) -> Option<Result<Imported, ImportError>> {
-        super::import(text.as_bytes(), Reading::default())
+        super::import(text.as_bytes(), ImportOptions::default())
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
                 Ok(buffer.len())
             }
         }
-        assert!(super::import(Endless, Reading::default()).is_none());
+        assert!(super::import(Endless, ImportOptions::default()).is_none());
     }
 
     #[test]

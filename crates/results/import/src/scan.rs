@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::chunks::Chunks;
 use crate::draft::{Draft, Imported, finish};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Neighbour, Reading, Shape};
+use crate::format::{Format, ImportOptions, LastLine, LineReader, Neighbour, Shape};
 use crate::formats::FORMATS;
 use crate::json_text::{JsonLine, JsonText};
 use crate::neighbours::{NEIGHBOURS, json_neighbour};
@@ -25,7 +25,7 @@ const LINES_OF_NEIGHBOURS: usize = 4_096;
 
 /// A file, as far as it was read.
 pub(crate) struct Scan {
-    reading: Reading,
+    reading: ImportOptions,
     unwrapping: Unwrapping,
     /// By the first byte of a line, the formats whose sign it may be, a bit each.
     signs: Box<[u32; 256]>,
@@ -62,7 +62,7 @@ impl Stream {
 }
 
 impl Scan {
-    pub(crate) fn new(reading: Reading) -> Self {
+    pub(crate) fn new(reading: ImportOptions) -> Self {
         Self {
             reading,
             unwrapping: Unwrapping::default(),

@@ -5,7 +5,7 @@ use howlate_model::{Caveat, Distribution, EndReason, ImportNote, Line, Recording
 
 use crate::draft::Imported;
 use crate::formats::FORMATS;
-use crate::{ImportError, Reading, import};
+use crate::{ImportError, ImportOptions, import};
 
 /// What is read of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,7 @@ fn notes(imported: &Imported) -> Vec<ImportNote> {
 }
 
 fn read(bytes: &[u8]) -> Option<Result<Imported, ImportError>> {
-    import(bytes, Reading::default())
+    import(bytes, ImportOptions::default())
 }
 
 fn samples() -> Vec<Sample> {

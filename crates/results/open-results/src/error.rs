@@ -1,68 +1,48 @@
-//! Why nothing can be shown of a file.
+//! Errors of opening results, with remedies.
 
 use std::path::PathBuf;
 
 use howlate_import::ImportError;
 use howlate_model::shell_path;
-use howlate_recording::{NoSource, ReadError};
+use howlate_recording::{ReadError, SourceError};
 
-/// Why nothing can be shown of a file.
+/// Errors of opening results, with remedies.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRead {
-    /// It is no recording, or a damaged one.
+pub enum OpenError {
+    /// Not a recording, or a damaged one.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// There are several, and they cannot be read as one.
+    /// Several recordings that cannot be merged.
     #[error(transparent)]
-    Sources(#[from] NoSource),
-    /// A folder, or a pattern, without any.
+    Sources(#[from] SourceError),
+    /// A folder or pattern without recordings.
     #[error("there is no recording in {}", path.display())]
-    NoRecordings {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// A timeline that stands beside a recording.
+    NoRecordings { path: PathBuf },
     #[error("{} is a timeline of all CPUs, not a recording", path.display())]
-    Timeline {
-        /// The file that was named.
-        path: PathBuf,
-    },
-    /// A page made of a recording.
+    Timeline { path: PathBuf },
     #[error("{} is a page of howlate, not a recording", path.display())]
-    Page {
-        /// The file that was named.
-        path: PathBuf,
-    },
-    /// A program, which is watched and not read.
+    Page { path: PathBuf },
+    /// A program, which can only be watched.
     #[error("{} is a program, not a recording", path.display())]
-    Program {
-        /// The file that was named.
-        path: PathBuf,
-    },
-    /// Another program wrote it, and not in full.
+    Program { path: PathBuf },
+    /// A damaged file of another program.
     #[error("cannot read {}: {source}", path.display())]
-    Import {
-        /// The file that was named.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: ImportError,
-    },
+    Import { path: PathBuf, source: ImportError },
 }
 
-/// What other programs write that is read.
-const READ_OF_OTHERS: &str = "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL, HdrHistogram, schbench, runqlat, hyperfine and wrk are read";
+/// Supported files of other programs.
+const SUPPORTED_FORMATS: &str = "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL, HdrHistogram, schbench, runqlat, hyperfine and wrk are read";
 
-/// What to do about a file that is no recording of ours: it may be of another program.
+/// Advice for files that are not recordings: they may be of another program.
 pub fn hint(error: &ReadError) -> String {
     let hint = error.hint();
     match error {
-        ReadError::Empty { .. } | ReadError::NotARecording { .. } => format!("{hint}; {READ_OF_OTHERS}"),
+        ReadError::Empty { .. } | ReadError::NotARecording { .. } => format!("{hint}; {SUPPORTED_FORMATS}"),
         _ => hint,
     }
 }
 
-impl NotRead {
-    /// What to do.
+impl OpenError {
     pub fn hint(&self) -> String {
         match self {
             Self::Read(error) => hint(error),
@@ -76,7 +56,7 @@ impl NotRead {
             }
             Self::Program { path } => format!("to watch it: `howlate watch -- {}`", shell_path(path)),
             Self::Import { path, source } => {
-                source.remedy(&shell_path(path)).unwrap_or_else(|| READ_OF_OTHERS.to_owned())
+                source.remedy(&shell_path(path)).unwrap_or_else(|| SUPPORTED_FORMATS.to_owned())
             }
         }
     }

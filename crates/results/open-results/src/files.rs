@@ -1,13 +1,13 @@
-//! Folders and patterns, as the files that they stand for.
+//! Files of folders and patterns.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use howlate_recording::ReadError;
 
-use crate::error::NotRead;
+use crate::error::OpenError;
 
-/// Whether `path` may stand for several files: a folder, or a pattern for which the shell found none.
+/// Whether `path` means several files: a folder, or a pattern that the shell did not expand.
 pub fn is_several(path: &Path) -> bool {
     path.is_dir() || (path.symlink_metadata().is_err() && is_pattern(path))
 }
@@ -16,26 +16,26 @@ fn is_pattern(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.contains(['*', '?', '[']))
 }
 
-/// The files that `path` stands for, in order of their names: of a folder those that end in `.jsonl`.
+/// Files of `path` in order of their names; of a folder those that end in `.jsonl`.
 ///
 /// # Errors
 ///
-/// When it stands for none, or a folder cannot be looked into.
-pub fn files(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
-    let found = match path.is_dir() {
+/// When there are none, or a folder cannot be read.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
+    let files = match path.is_dir() {
         true => in_folder(path)?,
         false if is_several(path) => matching(path)?,
         false => return Ok(vec![path.to_owned()]),
     };
-    if found.is_empty() { Err(NotRead::NoRecordings { path: path.to_owned() }) } else { Ok(found) }
+    if files.is_empty() { Err(OpenError::NoRecordings { path: path.to_owned() }) } else { Ok(files) }
 }
 
-fn in_folder(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
+fn in_folder(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
     Ok(visible_files(path)?.into_iter().filter(|path| is_recording(path)).collect())
 }
 
-/// The files in a folder, in order of their names; what begins with a dot is not finished.
-pub(crate) fn visible_files(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
+/// Files in a folder in order of their names. Names with a leading dot are unfinished.
+pub(crate) fn visible_files(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
     let failed = |source: io::Error| ReadError::Io { path: path.to_owned(), source };
     let entries = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
     let is_visible = |path: &PathBuf| {
@@ -46,18 +46,18 @@ pub(crate) fn visible_files(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
     Ok(files)
 }
 
-/// As `--out` names them.
+/// Whether it has the extension of recordings.
 fn is_recording(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "jsonl")
 }
 
-fn matching(pattern: &Path) -> Result<Vec<PathBuf>, NotRead> {
+fn matching(pattern: &Path) -> Result<Vec<PathBuf>, OpenError> {
     let wrong = |error: glob::PatternError| ReadError::Io {
         path: pattern.to_owned(),
         source: io::Error::new(io::ErrorKind::InvalidInput, error.msg),
     };
     let paths = glob::glob(&pattern.to_string_lossy()).map_err(wrong)?;
-    // A folder that cannot be read may hold what was asked for.
+    // An unreadable folder may contain matches.
     let unreadable =
         |error: glob::GlobError| ReadError::Io { path: error.path().to_owned(), source: error.into() };
     let paths: Vec<PathBuf> = paths.collect::<Result<_, _>>().map_err(unreadable)?;
@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(names(folder.path()), ["a.jsonl", "b.jsonl"]);
         assert_eq!(names(&folder.path().join("[b-z]*")), ["b.jsonl"]);
         assert_eq!(names(&folder.path().join("a.txt")), ["a.txt"]);
-        assert!(matches!(files(&folder.path().join("*.csv")), Err(NotRead::NoRecordings { .. })));
-        // A file may be called like a pattern.
+        assert!(matches!(files(&folder.path().join("*.csv")), Err(OpenError::NoRecordings { .. })));
+        // A file name may look like a pattern.
         std::fs::write(folder.path().join("[x].jsonl"), "").unwrap();
         assert!(!is_several(&folder.path().join("[x].jsonl")));
     }

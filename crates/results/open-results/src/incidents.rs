@@ -1,4 +1,4 @@
-//! What a folder of `howlate record` holds of a stretch of time.
+//! Reads a time range of a recording of `howlate record`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,9 +9,9 @@ use howlate_recording::{has_ended, read_between, read_timeline, timeline_beside}
 use howlate_render::{Incidents, Written};
 use jiff::tz::TimeZone;
 
-use crate::NotRead;
+use crate::OpenError;
 
-/// What was kept of that stretch, to be told in a time zone and with these names of users.
+/// Incidents of a time range, with time zone and user names for the output.
 ///
 /// # Errors
 ///
@@ -22,20 +22,20 @@ pub fn incidents(
     by: Grouping,
     users: BTreeMap<u32, String>,
     zone: TimeZone,
-) -> Result<Incidents, NotRead> {
+) -> Result<Incidents, OpenError> {
     let TimeRange { from, until } = stretch;
     let mut kept = RecordedIncidents::default();
-    // Asked first: what one that ends meanwhile writes is read.
+    // Checked first, so that lines written at the end are read.
     let is_recording = !has_ended(folder);
     let read = read_between(folder, (from, until), |line| {
         kept.add(line, |at, before| stretch.contains(at, before))
     })?;
-    // Of one that was not among the worst for long, the file is gone.
-    for one in &mut kept.incidents {
-        one.timeline = one.timeline.take().filter(|name| timeline_beside(folder, name).is_some());
+    // Timelines of incidents that were soon no longer among the worst are removed.
+    for entry in &mut kept.incidents {
+        entry.timeline = entry.timeline.take().filter(|name| timeline_beside(folder, name).is_some());
     }
-    for one in &mut kept.snaps {
-        one.timeline = one.timeline.take().filter(|name| timeline_beside(folder, name).is_some());
+    for entry in &mut kept.snaps {
+        entry.timeline = entry.timeline.take().filter(|name| timeline_beside(folder, name).is_some());
     }
     let late_above = read.header.as_ref().and_then(Header::late_rule);
     let machine = read.header.map(|header| (header.node, header.system));
@@ -57,13 +57,14 @@ pub fn incidents(
     })
 }
 
-/// What all CPUs did around these incidents, file by file; what cannot be read is left out.
+/// Timelines of these incidents; unreadable ones are omitted.
 pub fn timelines(folder: &Path, incidents: &[Incident]) -> Vec<Vec<CpuTimeline>> {
-    let names: BTreeSet<&String> = incidents.iter().filter_map(|one| one.timeline.as_ref()).collect();
+    let names: BTreeSet<&String> =
+        incidents.iter().filter_map(|incident| incident.timeline.as_ref()).collect();
     names.into_iter().filter_map(|name| read_timeline(&timeline_beside(folder, name)?)).collect()
 }
 
-/// What all CPUs did around an incident; `None` where that was not kept, or cannot be read.
+/// Timeline of an incident; `None` if there is none, or it cannot be read.
 pub fn timeline(folder: &Path, incident: &Incident) -> Option<Vec<CpuTimeline>> {
     read_timeline(&timeline_beside(folder, incident.timeline.as_ref()?)?)
 }

@@ -1,25 +1,23 @@
-//! Reading what others wrote, which may be anything: no more of it than could be meant.
+//! Reading of untrusted input with limits.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-/// The longest line that is read: ten thousand conditions, or a turn's hundred thousand wake-ups in order,
-/// take three MiB.
+/// Maximum bytes of a line: ten thousand conditions, or a turn's hundred thousand wake-ups in order, take three MiB.
 pub(crate) const LONGEST_LINE: usize = 8 << 20;
 
-/// How reading a line ended.
+/// Result of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineRead {
-    /// There is nothing more.
     End,
-    /// A line, with its line break unless the file ends without one.
+    /// A line, with its newline unless the file ends without one.
     Line,
-    /// A line longer than allowed; its beginning was read.
+    /// The line exceeds the limit; its beginning was read.
     TooLong,
 }
 
-/// Appends the next line to `into`, if it has at most `most` bytes with its line break.
+/// Appends the next line to `into`, up to `most` bytes including its newline.
 ///
 /// # Errors
 ///
@@ -33,7 +31,7 @@ pub fn read_line_within(from: &mut impl BufRead, most: usize, into: &mut Vec<u8>
     })
 }
 
-/// Reads a file of text that has at most `most` bytes. A device that never ends is read no further.
+/// Reads a text file of at most `most` bytes, without blocking on endless devices.
 ///
 /// # Errors
 ///
@@ -43,13 +41,13 @@ pub fn read_text_within(path: &Path, most: u64) -> io::Result<String> {
     text_within(File::open(path)?, most)
 }
 
-/// The same of a file that is open.
+/// [`read_text_within`] of an open file.
 pub(crate) fn text_within(file: File, most: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let says = format!("it is longer than {}, the most that is read", size(most));
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, says));
+        let message = format!("it is longer than {}, the most that is read", size(most));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }

@@ -1,42 +1,41 @@
-//! What is left of a recording that somebody else has cut while it was written.
+//! Complete lines of a recording that another process truncated.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes that are read at a time.
+/// Read buffer in bytes.
 const PIECE: usize = 1 << 16;
 
-/// The complete lines at the beginning of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Remains {
-    /// How many there are.
+pub(crate) struct CompletePrefix {
     pub(crate) lines: u64,
-    /// How long they are together.
+    /// Their length in bytes.
     pub(crate) length: u64,
 }
 
-impl Remains {
-    /// Those of the first `until` bytes.
+impl CompletePrefix {
+    /// Complete lines within the first `until` bytes.
     pub(crate) fn read(file: &File, until: u64) -> io::Result<Self> {
-        let (mut remains, mut at, mut piece) = (Self::default(), 0, vec![0; PIECE]);
+        let (mut prefix, mut at, mut piece) = (Self::default(), 0, vec![0; PIECE]);
         while at < until {
-            let most = usize::try_from(until.saturating_sub(at)).map_or(PIECE, |left| left.min(PIECE));
-            let got = file.read_at(&mut piece[..most], at)?;
-            if got == 0 {
+            let most =
+                usize::try_from(until.saturating_sub(at)).map_or(PIECE, |remaining| remaining.min(PIECE));
+            let bytes = file.read_at(&mut piece[..most], at)?;
+            if bytes == 0 {
                 break;
             }
-            for end in piece[..got]
+            for end in piece[..bytes]
                 .iter()
                 .zip(at.saturating_add(1)..)
                 .filter(|(byte, _)| **byte == b'\n')
                 .map(|(_, end)| end)
             {
-                remains = Self { lines: remains.lines.saturating_add(1), length: end };
+                prefix = Self { lines: prefix.lines.saturating_add(1), length: end };
             }
-            at = at.saturating_add(got as u64);
+            at = at.saturating_add(bytes as u64);
         }
-        Ok(remains)
+        Ok(prefix)
     }
 }
 
@@ -57,8 +56,8 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("a");
             std::fs::write(&path, text).unwrap();
-            let found = Remains::read(&File::open(path).unwrap(), until).unwrap();
-            assert_eq!(found, Remains { lines, length });
+            let found = CompletePrefix::read(&File::open(path).unwrap(), until).unwrap();
+            assert_eq!(found, CompletePrefix { lines, length });
         }
     }
 }

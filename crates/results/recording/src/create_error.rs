@@ -1,52 +1,37 @@
-//! Why nothing can be written where it was asked for.
+//! Errors of creating a recording, with remedies.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use howlate_model::shell_path;
+use rustix::io::Errno;
 
-use crate::disk_remedy::disk_remedy;
-
-/// Why a recording could not be begun.
+/// Why a recording could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// There is something already; nothing is written over.
+    /// The path exists; nothing is overwritten.
     #[error("{} already exists; refusing to overwrite it", path.display())]
-    Exists {
-        /// The path asked for.
-        path: PathBuf,
-    },
-    /// Another run writes it.
+    Exists { path: PathBuf },
+    /// Another run is writing it.
     #[error("another howlate writes {} at present", path.display())]
-    Busy {
-        /// The path asked for.
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// This program was built without Parquet.
     #[error("this howlate was built without Parquet, and cannot write {}", path.display())]
-    NoParquet {
-        /// The path asked for.
-        path: PathBuf,
-    },
-    /// The file could not be made or written.
+    NoParquet { path: PathBuf },
+    /// Creating or writing failed.
     #[error("cannot write {}: {source}", path.display())]
-    Io {
-        /// The path asked for.
-        path: PathBuf,
-        /// The kernel's reason.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 const ANOTHER_PATH: &str =
     "choose a path in a folder that exists and that you may write to, such as `result.jsonl`";
 
-/// The first of `run-2.html`, `run-3.html`, … that is not there.
+/// The first free name of `run-2.html`, `run-3.html`, …
 fn free_beside(path: &Path) -> Option<PathBuf> {
     let stem = path.file_stem()?.to_str()?;
     let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.display()));
     let numbered = (2..100).map(|number| path.with_file_name(format!("{stem}-{number}{ending}")));
-    numbered.into_iter().find(|one| one.symlink_metadata().is_err())
+    numbered.into_iter().find(|candidate| candidate.symlink_metadata().is_err())
 }
 
 impl CreateError {
@@ -58,7 +43,6 @@ impl CreateError {
         }
     }
 
-    /// What to do.
     pub fn hint(&self) -> String {
         match self {
             Self::Exists { path } => {
@@ -79,6 +63,19 @@ impl CreateError {
             Self::Io { source, .. } => disk_remedy(source).unwrap_or(ANOTHER_PATH).into(),
         }
     }
+}
+
+/// Advice for errors of the disk; `None` for others.
+pub(crate) fn disk_remedy(error: &io::Error) -> Option<&'static str> {
+    Some(match Errno::from_io_error(error)? {
+        Errno::NOSPC => "make room there, or choose a path on another disk",
+        Errno::DQUOT => "your quota is used up: remove files, or choose a path on another disk",
+        Errno::IO => "the disk there fails, and `dmesg` says how: choose a path on another disk",
+        Errno::ROFS => {
+            "the file system there is read-only, which it also becomes when its disk fails (`dmesg`): choose a path on another disk"
+        }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

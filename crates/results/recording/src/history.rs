@@ -1,5 +1,4 @@
-//! Runs are kept, so that nobody has to have thought of it before: the most recent of them, in a folder of this
-//! user's own, `$XDG_DATA_HOME/howlate`.
+//! The most recent existing run.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -11,34 +10,33 @@ use howlate_safe_path::PrivateFolder;
 use crate::target::is_stream;
 use crate::timelines::{ENDING, is_of};
 
-/// Runs that are kept at most; the oldest go first.
+/// Maximum runs; the oldest are removed.
 const MOST: usize = 64;
-/// Bytes that they take up at most, all together.
+/// Maximum bytes of all runs.
 const MOST_BYTES: u64 = 256 << 20;
-/// What the name of a recording ends with, and while it is being written.
+/// Extension of a recording, and of an unfinished one.
 const RECORDING: &str = "jsonl";
 const UNDER_WAY: &str = "unfinished";
 
-/// Where one run is kept.
+/// A run's place in the history.
 pub struct HistoryEntry {
     folder: Option<PathBuf>,
     name: String,
-    /// The recording that was asked for elsewhere, to be found from here.
+    /// Path of a recording saved elsewhere, to be linked.
     elsewhere: Option<PathBuf>,
 }
 
 impl HistoryEntry {
-    /// A place for a run of `command`, whose recording was asked to go to `out`; none where nothing is to be kept,
-    /// or nothing can be.
+    /// Reserves a name for a run of `command`, whose recording goes to `out` if given.
     pub fn begin(command: &str, out: Option<&Path>, no_save: bool) -> Self {
-        let is_gone = out.is_some_and(is_stream);
-        let folder = if no_save || is_gone { None } else { folder() };
-        folder.iter().for_each(|folder| keep_interrupted(folder));
+        let goes_to_stream = out.is_some_and(is_stream);
+        let folder = if no_save || goes_to_stream { None } else { folder() };
+        folder.iter().for_each(|folder| rename_interrupted(folder));
         let name = folder.as_ref().map_or_else(String::new, |folder| free_name(folder, command));
         Self { folder, name, elsewhere: out.map(Path::to_owned) }
     }
 
-    /// Where the recording is to be written, unless it goes elsewhere or nowhere.
+    /// Path of the recording in the history; `None` if it is saved elsewhere or not at all.
     pub fn path(&self) -> Option<PathBuf> {
         self.file(UNDER_WAY).filter(|_| self.elsewhere.is_none())
     }
@@ -47,36 +45,36 @@ impl HistoryEntry {
         Some(self.folder.as_ref()?.join(format!("{}.{ending}", self.name)))
     }
 
-    /// The run gave nothing that could be shown.
+    /// Discards a run without results.
     pub fn forget(self) {
-        // What was not asked for may stay, and is then taken for a run that was killed.
+        // On errors it stays, like a killed run.
         self.path().into_iter().for_each(|path| drop(fs::remove_file(path)));
-        self.folder.iter().for_each(|folder| remove_those_of_no_run(folder));
+        self.folder.iter().for_each(|folder| remove_orphaned_timelines(folder));
     }
 
-    /// The run is over; whether it can be shown again without its name.
+    /// Finishes the run; returns whether it is the most recent one in the history.
     pub fn end(self) -> bool {
         let (Some(under_way), Some(whole), Some(folder)) =
             (self.file(UNDER_WAY), self.file(RECORDING), &self.folder)
         else {
             return false;
         };
-        let named = match &self.elsewhere {
+        let saved = match &self.elsewhere {
             Some(path) => path.canonicalize().and_then(|path| symlink(path, &whole)),
             None => fs::rename(under_way, &whole),
         };
         remove_oldest(folder);
-        named.is_ok() && whole.exists()
+        saved.is_ok() && whole.exists()
     }
 }
 
-/// The most recent run kept, and still there.
+/// The most recent existing run.
 pub fn most_recent() -> Option<PathBuf> {
     runs(&folder()?).into_iter().map(|run| run.path).find(|path| path.is_file())
 }
 
-/// The folder, made if need be; `None` where there is none that nobody else can write or look into. Nothing is made
-/// in a folder of another user, as root with that user's `HOME` would. Not by etcetera: it has a crate for one variable and its default.
+/// The folder, created if needed; `None` if other users can read or write it. Nothing is created in another user's
+/// folder, as root with that user's `HOME` would. Not by etcetera: it has a crate for one variable and its default.
 fn folder() -> Option<PathBuf> {
     let set = |name| Some(PathBuf::from(std::env::var_os(name)?)).filter(|path| path.is_absolute());
     let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
@@ -87,8 +85,8 @@ fn folder() -> Option<PathBuf> {
     Some(folder.require_mode_0700().ok()?.path().to_owned())
 }
 
-/// `2026-11-22T06-47-23Z-cyclic-4711`: of this process, as others may begin in the same second; with a number behind it if that
-/// was taken.
+/// `2026-11-22T06-47-23Z-cyclic-4711`: with the process id, as others may begin in the same second, and
+/// a number if that exists.
 fn free_name(folder: &Path, command: &str) -> String {
     let began = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
     let name = format!("{began}-{command}-{}", std::process::id());
@@ -99,53 +97,53 @@ fn free_name(folder: &Path, command: &str) -> String {
     std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
 }
 
-/// Gives the recordings that killed runs have left their names. Whoever writes one has it locked.
-fn keep_interrupted(folder: &Path) {
+/// Renames recordings of killed runs. A running writer holds a lock.
+fn rename_interrupted(folder: &Path) {
     for path in with_ending(folder, UNDER_WAY) {
         if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
-            // What cannot be renamed is tried again by the next run.
+            // Failed renames are retried by the next run.
             drop(fs::rename(&path, path.with_extension(RECORDING)));
         }
     }
 }
 
-struct Run {
+struct SavedRun {
     path: PathBuf,
     ended: SystemTime,
     bytes: u64,
 }
 
-/// The runs in `folder`, the most recent first.
-fn runs(folder: &Path) -> Vec<Run> {
+/// Runs in `folder`, the most recent first.
+fn runs(folder: &Path) -> Vec<SavedRun> {
     let timelines = timelines(folder);
     let run = |path: PathBuf| {
-        let found = path.symlink_metadata().ok()?;
-        let beside = timelines.iter().filter(|(name, _)| is_of(name, &stem(&path)));
-        let bytes = beside.fold(found.len(), |sum, (_, bytes)| sum.saturating_add(*bytes));
-        Some(Run { ended: found.modified().ok()?, bytes, path })
+        let metadata = path.symlink_metadata().ok()?;
+        let timelines_of_run = timelines.iter().filter(|(name, _)| is_of(name, &stem(&path)));
+        let bytes = timelines_of_run.fold(metadata.len(), |sum, (_, bytes)| sum.saturating_add(*bytes));
+        Some(SavedRun { ended: metadata.modified().ok()?, bytes, path })
     };
-    let mut runs: Vec<Run> = with_ending(folder, RECORDING).into_iter().filter_map(run).collect();
-    runs.sort_by(|one, other| (other.ended, &other.path).cmp(&(one.ended, &one.path)));
+    let mut runs: Vec<SavedRun> = with_ending(folder, RECORDING).into_iter().filter_map(run).collect();
+    runs.sort_by(|a, b| (b.ended, &b.path).cmp(&(a.ended, &a.path)));
     runs
 }
 
-/// The name of a run's recording without its ending.
+/// File name without extension.
 fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
-/// What runs have kept beside their recordings, with its length.
+/// Timelines in the folder, with their lengths.
 fn timelines(folder: &Path) -> Vec<(String, u64)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = entries.map(|entry| {
-        let bytes = entry.metadata().map_or(0, |found| found.len());
+    let with_lengths = entries.map(|entry| {
+        let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
         (entry.file_name().to_string_lossy().into_owned(), bytes)
     });
-    named.filter(|(name, _)| name.ends_with(ENDING)).collect()
+    with_lengths.filter(|(name, _)| name.ends_with(ENDING)).collect()
 }
 
-/// What is left of runs whose recordings are gone goes as well.
-fn remove_those_of_no_run(folder: &Path) {
+/// Removes timelines without a recording.
+fn remove_orphaned_timelines(folder: &Path) {
     let of_runs = [RECORDING, UNDER_WAY].into_iter().flat_map(|ending| with_ending(folder, ending));
     let stems: Vec<String> = of_runs.map(|path| stem(&path)).collect();
     for (name, _) in timelines(folder) {
@@ -157,28 +155,28 @@ fn remove_those_of_no_run(folder: &Path) {
 
 fn with_ending(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
+    entries.filter(|path| path.extension().is_some_and(|extension| extension == ending)).collect()
 }
 
-/// Removes what is beyond the bounds, but for the most recent run.
+/// Removes runs above the limits, except the most recent one.
 fn remove_oldest(folder: &Path) {
     let mut bytes = 0_u64;
     for (number, run) in runs(folder).into_iter().enumerate() {
         if number > 0 && (number >= MOST || bytes.saturating_add(run.bytes) > MOST_BYTES) {
-            // Another run may have removed it already.
+            // Another process may have removed it already.
             drop(fs::remove_file(run.path));
         } else {
             bytes = bytes.saturating_add(run.bytes);
         }
     }
-    remove_those_of_no_run(folder);
+    remove_orphaned_timelines(folder);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn kept(folder: &Path, name: &str, elsewhere: Option<&Path>) -> HistoryEntry {
+    fn history_entry(folder: &Path, name: &str, elsewhere: Option<&Path>) -> HistoryEntry {
         HistoryEntry {
             folder: Some(folder.into()),
             name: name.into(),
@@ -187,19 +185,19 @@ mod tests {
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        let name = |run: Run| run.path.file_name().unwrap().to_string_lossy().into_owned();
+        let name = |run: SavedRun| run.path.file_name().unwrap().to_string_lossy().into_owned();
         runs(folder).into_iter().map(name).collect()
     }
 
     #[test]
     fn a_run_has_its_name_when_it_is_over() {
         let folder = tempfile::tempdir().unwrap();
-        let run = kept(folder.path(), "a", None);
+        let run = history_entry(folder.path(), "a", None);
         fs::write(run.path().unwrap(), "whole").unwrap();
         assert!(names(folder.path()).is_empty());
         assert!(run.end());
         assert_eq!(names(folder.path()), ["a.jsonl"]);
-        assert!(!kept(folder.path(), "never-written", None).end());
+        assert!(!history_entry(folder.path(), "never-written", None).end());
     }
 
     #[test]
@@ -207,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let elsewhere = folder.path().join("mine");
         fs::write(&elsewhere, "whole").unwrap();
-        assert!(kept(folder.path(), "a", Some(&elsewhere)).end());
+        assert!(history_entry(folder.path(), "a", Some(&elsewhere)).end());
         assert_eq!(fs::read_to_string(folder.path().join("a.jsonl")).unwrap(), "whole");
         fs::remove_file(elsewhere).unwrap();
         assert_eq!(runs(folder.path()).iter().filter(|run| run.path.is_file()).count(), 0);
@@ -221,7 +219,7 @@ mod tests {
         fs::write(&killed, "").unwrap();
         let writer = File::create(&going_on).unwrap();
         writer.try_lock().unwrap();
-        keep_interrupted(folder.path());
+        rename_interrupted(folder.path());
         assert_eq!(names(folder.path()), ["killed.jsonl"]);
         assert!(going_on.exists());
     }

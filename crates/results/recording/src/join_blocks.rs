@@ -1,4 +1,4 @@
-//! Joining neighbouring blocks of long recordings, and what was late in them by cause, so that reading stays fast.
+//! Joins neighbouring blocks and ledgers of long recordings, so that reading stays fast.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -7,39 +7,39 @@ use std::path::Path;
 use howlate_model::{Block, CauseBlock, Line, LoadBlock};
 
 use crate::Reader;
-use crate::rewrite::{Rewriting, Rewritten};
+use crate::rewrite::{Rewrite, RewrittenFile};
 
 /// Rewrites the recording at `path` with pairs of blocks joined.
-pub(crate) fn in_place(path: &Path) -> io::Result<Rewritten> {
+pub(crate) fn in_place(path: &Path) -> io::Result<RewrittenFile> {
     let reader = Reader::open(path).map_err(io::Error::other)?;
-    let mut joining = Joining {
-        out: Rewriting::begin(path, reader.header())?,
+    let mut joiner = BlockJoiner {
+        out: Rewrite::begin(path, reader.header())?,
         waiting: HashMap::new(),
         waiting_why: BTreeMap::new(),
         waiting_load: None,
     };
     for line in reader {
-        joining.line(line.map_err(io::Error::other)?)?;
+        joiner.line(line.map_err(io::Error::other)?)?;
     }
-    joining.flush_waiting()?;
-    joining.out.replace(path)
+    joiner.flush_waiting()?;
+    joiner.out.replace(path)
 }
 
-/// Writes lines, but each block, and each ledger, together with the next of the same condition and round.
-struct Joining {
-    out: Rewriting,
+/// Joins each block and ledger with the next of the same condition and round.
+struct BlockJoiner {
+    out: Rewrite,
     waiting: HashMap<(u32, u32), Box<Block>>,
     waiting_why: BTreeMap<(u32, u32), Box<CauseBlock>>,
     waiting_load: Option<LoadBlock>,
 }
 
-impl Joining {
+impl BlockJoiner {
     fn line(&mut self, line: Line) -> io::Result<()> {
         match &line {
             Line::Block(block) => return self.block(block),
             Line::Load(load) => return self.load(load),
             Line::Why(why) => return self.why(why),
-            // Which lines are the last turn's is told by their order.
+            // The order of lines tells the last turn, so write ledgers first.
             Line::Started(_) => self.flush_why()?,
             Line::Finished(finished) => {
                 if let Some(block) = self.waiting.remove(&(finished.condition, finished.round)) {
@@ -85,9 +85,9 @@ impl Joining {
         waiting.into_values().try_for_each(|why| self.out.write(&Line::Why(why)))
     }
 
-    /// What a load did is joined with what it did next, in the same turn.
+    /// Joins load blocks of one turn.
     fn load(&mut self, load: &LoadBlock) -> io::Result<()> {
-        let same_turn = |one: &LoadBlock| one.conditions == load.conditions && one.round == load.round;
+        let same_turn = |other: &LoadBlock| other.conditions == load.conditions && other.round == load.round;
         match self.waiting_load.take() {
             Some(mut earlier) if same_turn(&earlier) => {
                 earlier.merge(load);

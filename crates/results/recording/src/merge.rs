@@ -1,8 +1,8 @@
-//! Many recordings become one.
+//! Merging of recordings.
 //!
-//! Each source, such as a guest that was booted or a machine of a fleet, has a recording of its own:
-//! conditions counted from 0, rounds from 0, times of its own clock. In the merged one every line refers to
-//! the merged conditions, rounds go on from source to source, and all times are moved to one clock. Pure.
+//! Each source, such as a guest's boot or a machine of a fleet, has conditions and rounds counted from 0 and times of
+//! its own clock. In the merged recording, lines refer to the merged conditions, rounds continue from source to
+//! source, and times are on one clock. Pure.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -11,52 +11,50 @@ use howlate_model::{Condition, Line, MonotonicTime, Policy, Reference, TurnStart
 
 /// Renumbers the lines of one source after the other.
 #[derive(Debug, Default)]
-pub struct Merge {
-    /// Of the merged recording.
+pub struct LineMerger {
+    /// Conditions of the merged recording.
     conditions: Vec<Condition>,
-    /// Where the conditions of each hash are, in order.
+    /// Indices of conditions by hash, ascending.
     places: HashMap<u64, Vec<u32>>,
     hashing: RandomState,
-    /// What is known of each condition.
-    known: Vec<MergedCondition>,
-    /// Boots of all sources before.
+    /// State of each condition.
+    states: Vec<MergedCondition>,
+    /// Boots of all previous sources.
     boots: u32,
-    source: Source,
+    source: MergeSource,
 }
 
-/// What is known of a merged condition.
+/// State of a merged condition.
 #[derive(Clone, Copy, Debug, Default)]
 struct MergedCondition {
-    /// The first round that no source has used.
     next_round: u32,
-    /// The policy that ran, as the first turn read it back: what ran as something else is kept apart.
+    /// Effective policy of the first turn: conditions with another one are kept apart.
     ran: Option<Policy>,
 }
 
-/// Where the lines of the current source go.
+/// Renumbering of the current source.
 #[derive(Clone, Debug, Default)]
-struct Source {
-    /// For each of its conditions, the merged one.
+struct MergeSource {
+    /// Merged index of each of its conditions.
     conditions: Vec<u32>,
     first_round: u32,
     moved_by: i64,
-    /// Boots that it has told of.
+    /// Its boots so far.
     boots: u32,
 }
 
-/// A source has a condition that the merged recording has not.
+/// A source's condition is missing in the merged recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownCondition(pub Box<Condition>);
 
-/// The conditions of several sources, in an order in which those that are to be compared are neighbours:
-/// the first of each source, then the second of each.
+/// Conditions of several sources, the first of each, then the second of each, so that comparable ones are neighbours.
 pub fn side_by_side(sources: &[Vec<Condition>]) -> Vec<Condition> {
     let most = sources.iter().map(Vec::len).max().unwrap_or(0);
     (0..most).flat_map(|place| sources.iter().filter_map(move |source| source.get(place).cloned())).collect()
 }
 
-impl Merge {
-    /// Into a recording of these conditions.
+impl LineMerger {
+    /// Starts with these conditions.
     pub fn into_conditions(conditions: Vec<Condition>) -> Self {
         let mut merge = Self::default();
         for condition in conditions {
@@ -65,57 +63,57 @@ impl Merge {
         merge
     }
 
-    /// The conditions of the merged recording.
+    /// Conditions of the merged recording.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 
-    /// One more condition, even where there is one like it; returns its index.
+    /// Adds a condition, even if an equal one exists; returns its index.
     fn add(&mut self, condition: Condition) -> u32 {
         let index = u32::try_from(self.conditions.len()).unwrap_or(u32::MAX);
         self.places.entry(self.hashing.hash_one(&condition)).or_default().push(index);
         self.conditions.push(condition);
-        self.known.push(MergedCondition::default());
+        self.states.push(MergedCondition::default());
         index
     }
 
-    /// Where the conditions are that have every field in common with one, in order.
-    fn like(&self, condition: &Condition) -> impl Iterator<Item = u32> {
+    /// Indices of conditions by hash, ascending.
+    fn equal_to(&self, condition: &Condition) -> impl Iterator<Item = u32> {
         let alike = self.places.get(&self.hashing.hash_one(condition)).into_iter().flatten().copied();
         alike.filter(move |place| self.conditions[*place as usize] == *condition)
     }
 
-    /// A source begins that has these `conditions`, named as in the merged recording; `moved_by` nanoseconds
-    /// are added to its times. Returns its first round.
+    /// Starts a source with these `conditions`, named as in the merged recording; `moved_by` nanoseconds are added to
+    /// its times. Returns its first round.
     ///
     /// # Errors
     ///
-    /// When one of them is not in the merged recording.
+    /// When one of them is missing in the merged recording.
     pub fn begin(&mut self, conditions: &[Condition], moved_by: i64) -> Result<u32, UnknownCondition> {
-        // By the first place of those alike.
+        // Number of equal conditions so far, by the first index.
         let mut seen: HashMap<Option<u32>, usize> = HashMap::new();
-        let mut taken = Vec::with_capacity(conditions.len());
+        let mut indices = Vec::with_capacity(conditions.len());
         for condition in conditions {
-            let mut like = self.like(condition).peekable();
-            let before = seen.entry(like.peek().copied()).or_default();
-            let place = like.nth(*before);
-            taken.push(place.ok_or_else(|| UnknownCondition(Box::new(condition.clone())))?);
+            let mut equal_conditions = self.equal_to(condition).peekable();
+            let before = seen.entry(equal_conditions.peek().copied()).or_default();
+            let place = equal_conditions.nth(*before);
+            indices.push(place.ok_or_else(|| UnknownCondition(Box::new(condition.clone())))?);
             *before = before.saturating_add(1);
         }
         self.boots = self.boots.saturating_add(self.source.boots);
-        let used = |place: &u32| self.known[*place as usize].next_round;
-        let first_round = taken.iter().map(used).max().unwrap_or(0);
-        self.source = Source { conditions: taken, first_round, moved_by, boots: 0 };
+        let next_round = |place: &u32| self.states[*place as usize].next_round;
+        let first_round = indices.iter().map(next_round).max().unwrap_or(0);
+        self.source = MergeSource { conditions: indices, first_round, moved_by, boots: 0 };
         Ok(first_round)
     }
 
-    /// A line of the current source, as it stands in the merged recording, with a condition before it where it needs one
-    /// that is not there. Lines that are about no single condition stay as they are.
+    /// A line of the current source renumbered, preceded by new conditions if needed. Lines without a
+    /// condition stay as they are.
     pub fn lines(&mut self, line: Line) -> impl Iterator<Item = Line> + use<> {
         let before = self.conditions.len();
         let line = match line {
             Line::Condition(condition) => {
-                self.found(*condition);
+                self.add_late_condition(*condition);
                 None
             }
             Line::Started(started) => {
@@ -124,37 +122,38 @@ impl Merge {
             }
             line => Some(self.line(line)),
         };
-        let added: Vec<Line> =
-            self.conditions[before..].iter().map(|one| Line::Condition(Box::new(one.clone()))).collect();
+        let added: Vec<Line> = self.conditions[before..]
+            .iter()
+            .map(|condition| Line::Condition(Box::new(condition.clone())))
+            .collect();
         added.into_iter().chain(line)
     }
 
-    /// A condition that the source did not know at its start: the one like it that the source does not have yet, or a new
-    /// one.
-    fn found(&mut self, condition: Condition) {
-        let free = self.like(&condition).find(|place| !self.source.conditions.contains(place));
+    /// Adds a condition that the source's header lacked: an equal one that the source does not use yet, or a new one.
+    fn add_late_condition(&mut self, condition: Condition) {
+        let free = self.equal_to(&condition).find(|place| !self.source.conditions.contains(place));
         let place = free.unwrap_or_else(|| self.add(condition));
         self.source.conditions.push(place);
     }
 
-    /// What was asked for and refused in one source, and ran in another, is two conditions.
+    /// A refused policy in one source and a granted one in another are different conditions.
     fn keep_apart(&mut self, started: &TurnStarted) {
-        let (asked, ran) = (self.merged(started.condition), started.in_force.policy);
-        let Some(condition) = self.conditions.get(asked as usize).cloned() else { return };
-        let suits = |known: &MergedCondition| known.ran.is_none_or(|other| other == ran);
-        if !suits(&self.known[asked as usize]) {
+        let (index, policy) = (self.merged(started.condition), started.in_force.policy);
+        let Some(condition) = self.conditions.get(index as usize).cloned() else { return };
+        let suits = |state: &MergedCondition| state.ran.is_none_or(|other| other == policy);
+        if !suits(&self.states[index as usize]) {
             let free = self
-                .like(&condition)
+                .equal_to(&condition)
                 .filter(|place| !self.source.conditions.contains(place))
-                .find(|place| suits(&self.known[*place as usize]));
+                .find(|place| suits(&self.states[*place as usize]));
             let place = free.unwrap_or_else(|| self.add(condition));
             self.source.conditions[started.condition as usize] = place;
         }
         let place = self.merged(started.condition);
-        self.known[place as usize].ran = Some(ran);
+        self.states[place as usize].ran = Some(policy);
     }
 
-    /// A line of the current source that names no new condition, as it stands in the merged recording.
+    /// Renumbers a line that needs no new condition.
     pub fn line(&mut self, mut line: Line) -> Line {
         line.visit_mut(&mut |reference| match reference {
             Reference::Condition(condition) => *condition = self.merged(*condition),
@@ -164,14 +163,14 @@ impl Merge {
             Reference::Moved(by) => *by = self.moved(*by),
         });
         for (condition, round) in line.turns() {
-            if let Some(known) = self.known.get_mut(condition as usize) {
-                known.next_round = known.next_round.max(round.saturating_add(1));
+            if let Some(state) = self.states.get_mut(condition as usize) {
+                state.next_round = state.next_round.max(round.saturating_add(1));
             }
         }
         line
     }
 
-    /// A condition that the source's header lacks, as in a damaged recording, is one that no reader knows.
+    /// Conditions that the source's header lacks, as in a damaged recording, get an invalid index.
     fn merged(&self, of_source: u32) -> u32 {
         self.source.conditions.get(of_source as usize).copied().unwrap_or(u32::MAX)
     }
@@ -180,7 +179,7 @@ impl Merge {
         of_source.saturating_add(self.source.first_round)
     }
 
-    /// Boots go on from source to source.
+    /// Boots continue from source to source.
     fn boot(&mut self, of_source: u32) -> u32 {
         self.source.boots = self.source.boots.max(of_source.saturating_add(1));
         of_source.saturating_add(self.boots)
@@ -219,12 +218,12 @@ mod tests {
 
     #[test]
     fn what_is_compared_stands_side_by_side() {
-        let got: Vec<_> = side_by_side(&[source("6.1"), source("6.1-rt")])
+        let found: Vec<_> = side_by_side(&[source("6.1"), source("6.1-rt")])
             .into_iter()
-            .map(|one| (one.work.length().to_string(), one.kernel))
+            .map(|condition| (condition.work.length().to_string(), condition.kernel))
             .collect();
-        let wanted = [("1ms", "6.1"), ("1ms", "6.1-rt"), ("2ms", "6.1"), ("2ms", "6.1-rt")];
-        assert_eq!(got, wanted.map(|(length, kernel)| (length.to_owned(), kernel.to_owned())));
+        let expected = [("1ms", "6.1"), ("1ms", "6.1-rt"), ("2ms", "6.1"), ("2ms", "6.1-rt")];
+        assert_eq!(found, expected.map(|(length, kernel)| (length.to_owned(), kernel.to_owned())));
     }
 
     #[test]
@@ -232,7 +231,7 @@ mod tests {
         // source    6.1      6.1-rt   6.1-rt
         // moved by  9_500    19_300   29_100
         let (stock, rt) = (source("6.1"), source("6.1-rt"));
-        let mut merge = Merge::into_conditions(side_by_side(&[stock.clone(), rt.clone()]));
+        let mut merge = LineMerger::into_conditions(side_by_side(&[stock.clone(), rt.clone()]));
         assert_eq!(merge.begin(&stock, 9_500), Ok(0));
         assert_eq!(place(merge.line(block(1, 0, 600))), (2, 0, 10_100));
         assert_eq!(place(merge.line(block(1, 1, 800))), (2, 1, 10_300));
@@ -245,16 +244,16 @@ mod tests {
     #[test]
     fn sources_may_have_conditions_in_common_or_twice() {
         let twice = vec![condition("6.1", 1_000), condition("6.1", 1_000)];
-        let mut merge = Merge::into_conditions(twice.clone());
+        let mut merge = LineMerger::into_conditions(twice.clone());
         assert_eq!(merge.begin(&twice, 0), Ok(0));
-        assert_eq!([0, 1].map(|one| place(merge.line(block(one, 0, 5))).0), [0, 1]);
+        assert_eq!([0, 1].map(|condition| place(merge.line(block(condition, 0, 5))).0), [0, 1]);
         assert_eq!(merge.begin(&twice[..1], 0), Ok(1));
         assert_eq!(place(merge.line(block(0, 0, 5))), (0, 1, 5));
     }
 
     #[test]
     fn a_condition_that_is_nowhere_is_named() {
-        let mut merge = Merge::into_conditions(source("6.1"));
+        let mut merge = LineMerger::into_conditions(source("6.1"));
         let other = condition("6.1", 3_000);
         assert_eq!(merge.begin(std::slice::from_ref(&other), 0), Err(UnknownCondition(Box::new(other))));
     }

@@ -1,4 +1,4 @@
-//! Why a recording cannot be read.
+//! Errors of reading a recording.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,22 +12,13 @@ use crate::bounded::{LONGEST_LINE, size};
 pub enum ReadError {
     /// The file could not be read.
     #[error("cannot read {}: {source}", path.display())]
-    Io {
-        /// The file that was named.
-        path: PathBuf,
-        /// The kernel's reason.
-        source: io::Error,
-    },
-    /// There is nothing in it.
+    Io { path: PathBuf, source: io::Error },
+    /// The file is empty.
     #[error("{} is empty", path.display())]
-    Empty {
-        /// The file that was named.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// The first line is not a header.
     #[error("{} is not a howlate recording: {reason}", path.display())]
     NotARecording {
-        /// The file that was named.
         path: PathBuf,
         /// What is wrong with the first line.
         reason: String,
@@ -35,33 +26,28 @@ pub enum ReadError {
     /// Written by a later version of this program.
     #[error("{} has format {found}; this howlate reads up to format {FORMAT}", path.display())]
     Newer {
-        /// The file that was named.
         path: PathBuf,
-        /// The format's number in its first line.
+        /// Format number in its header.
         found: u64,
     },
-    /// A line is longer than any that is written.
+    /// A line exceeds the limit.
     #[error("{} line {line} is longer than {}, the longest that is read", path.display(), size(LONGEST_LINE as u64))]
     LineTooLong {
-        /// The file that was named.
         path: PathBuf,
-        /// The line's number, from 1.
+        /// Line number, from 1.
         line: usize,
     },
-    /// Another recording begins in the middle, as when two files were joined.
+    /// A second header, as when two files were concatenated.
     #[error("another recording begins on line {line} of {}", path.display())]
     SecondHeader {
-        /// The file that was named.
         path: PathBuf,
-        /// The number of the second header's line, from 1.
+        /// Line number of the second header, from 1.
         line: usize,
     },
-    /// A line in the middle is damaged.
     #[error("{} line {line} is damaged: {reason}", path.display())]
     Damaged {
-        /// The file that was named.
         path: PathBuf,
-        /// The line's number, from 1.
+        /// Line number, from 1.
         line: usize,
         /// What is wrong with it.
         reason: String,
@@ -69,7 +55,6 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// What to do.
     pub fn hint(&self) -> String {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {

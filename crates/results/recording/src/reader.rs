@@ -60,49 +60,48 @@ impl Reader {
         Ok(Self { path: path.to_owned(), lines, header, number: 1, buffer, cut_off: false, unknown: 0 })
     }
 
-    /// The first line, with the conditions that lines so far have added.
+    /// The header, including conditions that later lines added.
     pub const fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The same of a reader that is not needed any more.
+    /// [`header`](Self::header), consuming the reader.
     pub fn into_header(self) -> Header {
         self.header
     }
 
-    /// The file that is read, as it was named.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The number of the line that was read last, from 1.
+    /// Number of the last line read, from 1.
     pub const fn line(&self) -> usize {
         self.number
     }
 
-    /// Whether the last line was incomplete, as after a crash, and left out. Known at the end.
+    /// Whether the last line was incomplete, as after a crash, and skipped. Known at the end.
     pub const fn is_cut_off(&self) -> bool {
         self.cut_off
     }
 
-    /// Lines so far about conditions that the header does not list.
+    /// Lines so far about conditions that the header lacks.
     pub const fn of_unknown_conditions(&self) -> u64 {
         self.unknown
     }
 
     fn parse(&mut self) -> Option<Result<Line, ReadError>> {
-        match parsed(&self.buffer) {
+        match parse_line(&self.buffer) {
             Ok(Line::Header(_)) => {
                 Some(Err(ReadError::SecondHeader { path: self.path.clone(), line: self.number }))
             }
             Ok(line) => {
-                let known = self.header.conditions.len();
+                let listed = self.header.conditions.len();
                 if let (Line::Condition(condition), true) =
                     (&line, self.header.conditions.len() < CONDITIONS_MOST)
                 {
                     self.header.conditions.push((**condition).clone());
                 }
-                let is_unknown = line.conditions().iter().any(|&one| one as usize >= known);
+                let is_unknown = line.conditions().iter().any(|&index| index as usize >= listed);
                 self.unknown = self.unknown.saturating_add(u64::from(is_unknown));
                 Some(Ok(line))
             }
@@ -136,17 +135,16 @@ impl Iterator for Reader {
     }
 }
 
-/// A line as it is written.
-pub(crate) fn parsed(line: &[u8]) -> Result<Line, serde_json::Error> {
+pub(crate) fn parse_line(line: &[u8]) -> Result<Line, serde_json::Error> {
     text_of(line).and_then(Line::from_json)
 }
 
-/// That a line is UTF-8 is seen at once: text by text takes several times as long.
+/// Checks UTF-8 of the whole line: checking each string takes several times as long.
 pub(crate) fn text_of(line: &[u8]) -> Result<&str, serde_json::Error> {
     std::str::from_utf8(line).map_err(serde_json::Error::custom)
 }
 
-/// As much of a header as every version of the format has.
+/// Part of the header common to all format versions.
 #[derive(Deserialize)]
 struct AnyHeader {
     header: Versioned,
@@ -159,7 +157,7 @@ struct Versioned {
 
 fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     let not = |reason: String| ReadError::NotARecording { path: path.to_owned(), reason };
-    let why = match parsed(line) {
+    let why = match parse_line(line) {
         Ok(Line::Header(header)) if header.format <= FORMAT => return Ok(*header),
         Ok(_) => "line 1 is not a header".to_owned(),
         Err(error) => error.to_string(),
@@ -285,7 +283,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         let mut writer = Writer::create(&path, &header(2)).unwrap();
-        [0, 2, 1, 7].iter().for_each(|&one| writer.write(&Line::Block(Box::new(block(one, 0, 50)))));
+        [0, 2, 1, 7]
+            .iter()
+            .for_each(|&condition| writer.write(&Line::Block(Box::new(block(condition, 0, 50)))));
         writer.close();
         let mut reader = Reader::open(&path).unwrap();
         assert_eq!(reader.by_ref().filter(Result::is_ok).count(), 4);
@@ -297,7 +297,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         let mut writer = Writer::create(&path, &header(2)).unwrap();
-        [0, 2].iter().for_each(|&one| writer.write(&why(one)));
+        [0, 2].iter().for_each(|&condition| writer.write(&why(condition)));
         writer.close();
         let mut reader = Reader::open(&path).unwrap();
         assert_eq!(reader.by_ref().filter(Result::is_ok).count(), 2);

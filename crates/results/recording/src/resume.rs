@@ -1,4 +1,4 @@
-//! Going on with the recording of an interrupted run.
+//! Resuming of interrupted recordings.
 
 use std::collections::HashSet;
 use std::io;
@@ -8,30 +8,28 @@ use std::path::Path;
 use howlate_model::{EndReason, Header, Line, RecordingEnd};
 
 use crate::lock;
-use crate::rewrite::{Rewriting, Rewritten};
+use crate::rewrite::{Rewrite, RewrittenFile};
 use crate::{ReadError, Reader};
 
-/// A condition's index and the number of one of its turns.
-pub type TurnOf = (u32, u32);
+/// Condition index and round.
+pub type TurnId = (u32, u32);
 
-/// What a recording holds to the end.
+/// Completed part of a recording.
 #[derive(Debug)]
-pub struct Progress {
-    /// Its first line.
+pub struct RecordingProgress {
     pub header: Header,
-    /// The turns that were taken to their end. One that was cut at its limit counts, one
-    /// during which the run was interrupted does not.
-    pub finished: HashSet<TurnOf>,
+    /// Completed turns. Turns cut at their limit count, turns during an interruption do not.
+    pub finished: HashSet<TurnId>,
 }
 
-/// How far the run of a recording came.
+/// Reads which turns are complete.
 ///
 /// # Errors
 ///
 /// When it is no recording, or damaged.
-pub fn progress(path: &Path) -> Result<Progress, ReadError> {
+pub fn progress(path: &Path) -> Result<RecordingProgress, ReadError> {
     let mut reader = Reader::open(path)?;
-    let mut progress = Progress { header: reader.header().clone(), finished: HashSet::new() };
+    let mut progress = RecordingProgress { header: reader.header().clone(), finished: HashSet::new() };
     let (mut last_turn, mut is_over) = (Vec::new(), false);
     for line in reader.by_ref() {
         match line? {
@@ -45,7 +43,7 @@ pub fn progress(path: &Path) -> Result<Progress, ReadError> {
                 is_over = true;
                 progress.finished.insert((finished.condition, finished.round));
             }
-            // A turn that was traced has no other line.
+            // A traced turn has no other line.
             Line::Why(why) => {
                 last_turn.push((why.condition, why.round));
                 progress.finished.insert((why.condition, why.round));
@@ -59,13 +57,13 @@ pub fn progress(path: &Path) -> Result<Progress, ReadError> {
     Ok(progress)
 }
 
-/// Rewrites the recording at `path` without its end and without the turns that `keep` denies.
-pub(crate) fn in_place(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> io::Result<(Header, Rewritten)> {
-    // Held until the new one is in its place, which is locked from its beginning.
+/// Rewrites the recording at `path` without its end and the turns that `keep` rejects.
+pub(crate) fn in_place(path: &Path, keep: &dyn Fn(TurnId) -> bool) -> io::Result<(Header, RewrittenFile)> {
+    // Held until the new file, locked itself, is in place.
     let _lock = lock::open(path)?;
     let reader = Reader::open(path).map_err(io::Error::other)?;
     let header = reader.header().clone();
-    let mut out = Rewriting::begin(path, &header)?;
+    let mut out = Rewrite::begin(path, &header)?;
     for line in reader {
         let line = line.map_err(io::Error::other)?;
         if stays(&line, keep) {
@@ -75,7 +73,7 @@ pub(crate) fn in_place(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> io::Result
     Ok((header, out.replace(path)?))
 }
 
-fn stays(line: &Line, keep: &dyn Fn(TurnOf) -> bool) -> bool {
+fn stays(line: &Line, keep: &dyn Fn(TurnId) -> bool) -> bool {
     !matches!(line, Line::End(_)) && line.turns().all(keep)
 }
 
@@ -116,7 +114,7 @@ mod tests {
         Line::Finished(finished)
     }
 
-    /// Two turns to the end, the second cut at its limit, and a third that goes as `ends` says.
+    /// Two complete turns, the second cut at its limit, and a third that ends with `ends`.
     fn interrupted(path: &Path, ends: &[Line]) {
         let mut writer = Writer::create(path, &header(3)).unwrap();
         for condition in 0..3 {

@@ -1,5 +1,4 @@
-//! Writing a recording anew. The old file stays until the new one is complete, so a crash
-//! loses nothing.
+//! Rewriting of a recording. The old file stays until the new one is complete, so a crash loses nothing.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -8,13 +7,13 @@ use std::path::Path;
 use howlate_model::{Header, Line};
 use tempfile::NamedTempFile;
 
-/// Bytes that are written at a time.
+/// Write buffer in bytes.
 const BUFFER: usize = 1 << 18;
 
-/// What was late in a stretch, by cause, is as long as so many blocks: up to 300 kB.
+/// A ledger counts as this many blocks: up to 300 kB.
 pub(crate) const BLOCKS_OF_LEDGER: usize = 16;
 
-/// For how many blocks a line counts.
+/// Number of blocks that a line counts as.
 pub(crate) const fn blocks_of(line: &Line) -> usize {
     match line {
         Line::Block(_) => 1,
@@ -23,28 +22,28 @@ pub(crate) const fn blocks_of(line: &Line) -> usize {
     }
 }
 
-/// The folder that a file is in.
+/// Folder of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The new state of a recording, locked as the old one was.
-pub(crate) struct Rewritten {
+/// The replaced file, locked like the old one.
+pub(crate) struct RewrittenFile {
     pub(crate) file: File,
     pub(crate) length: u64,
     pub(crate) blocks: usize,
 }
 
-/// A recording that is to take the place of another.
-pub(crate) struct Rewriting {
+/// A new version of a recording, in a temporary file.
+pub(crate) struct Rewrite {
     out: BufWriter<NamedTempFile>,
-    /// The line that is written.
+    /// Buffer for a line.
     line: Vec<u8>,
     blocks: usize,
 }
 
-impl Rewriting {
-    /// Begins one beside `path`.
+impl Rewrite {
+    /// Starts a new version of `path`.
     pub(crate) fn begin(path: &Path, header: &Header) -> io::Result<Self> {
         let folder = folder_of(path);
         let mut new = Self {
@@ -64,13 +63,12 @@ impl Rewriting {
         self.out.write_all(&self.line)
     }
 
-    /// Puts it in the place of `path`.
-    pub(crate) fn replace(self, path: &Path) -> io::Result<Rewritten> {
+    pub(crate) fn replace(self, path: &Path) -> io::Result<RewrittenFile> {
         let temporary = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
         temporary.as_file().sync_data()?;
         temporary.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
         let mut file = temporary.persist(path)?;
         let length = file.seek(SeekFrom::End(0))?;
-        Ok(Rewritten { file, length, blocks: self.blocks })
+        Ok(RewrittenFile { file, length, blocks: self.blocks })
     }
 }

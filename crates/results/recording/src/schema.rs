@@ -2,7 +2,7 @@
 
 use howlate_model::{Line, schema_as_read};
 
-/// Draft 2020-12; `docs/recording.schema.json` is a copy.
+/// JSON Schema, draft 2020-12; `docs/recording.schema.json` is a copy.
 pub fn schema() -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&schema_as_read::<Line>()).map(|text| text + "\n")
 }

@@ -17,14 +17,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A pipe or a device, written to until the run is to end: a reader that does not read must not keep it.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct PipeStream {
     file: File,
     interrupted: Arc<AtomicBool>,
     /// The run is to end and the reader was waited for in vain: the other lines do not wait again.
     has_waited: bool,
 }
 
-impl Stream {
+impl PipeStream {
     /// Opens it; waits for the reader of a named pipe until `interrupted` is set.
     pub(crate) fn open(path: &Path, interrupted: Arc<AtomicBool>) -> io::Result<Self> {
         howlate_safe_path::atomic_write::check_stream(path)?;
@@ -68,7 +68,7 @@ fn pause() {
     let _ = poll(&mut [], Some(&wait));
 }
 
-impl Write for Stream {
+impl Write for PipeStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match self.file.write(bytes) {
@@ -92,7 +92,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("run.jsonl");
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();
-        let open = |path: &Path| Stream::open(path, Arc::default());
+        let open = |path: &Path| PipeStream::open(path, Arc::default());
         assert_eq!(open(&link).unwrap_err().to_string(), "it is a link to something that is no file");
         assert!(open(Path::new("/dev/null")).is_ok());
     }

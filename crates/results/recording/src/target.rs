@@ -1,4 +1,4 @@
-//! Where the lines of a recording go: into a file, or to whoever reads a pipe.
+//! Destination of lines: a file or a pipe.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,20 +9,19 @@ use std::sync::atomic::AtomicBool;
 
 use crate::lock;
 use crate::rewrite::folder_of;
-use crate::stream::Stream;
+use crate::stream::PipeStream;
 
-/// Where lines go.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum WriteTarget {
     File(File),
-    /// A pipe or a device: what is written is gone.
-    Stream(Stream),
+    /// A pipe or character device.
+    Stream(PipeStream),
 }
 
-impl Target {
+impl WriteTarget {
     pub(crate) fn open(path: &Path, interrupted: &Arc<AtomicBool>) -> io::Result<Self> {
         if is_stream(path) {
-            return Stream::open(path, Arc::clone(interrupted)).map(Self::Stream);
+            return PipeStream::open(path, Arc::clone(interrupted)).map(Self::Stream);
         }
         howlate_safe_path::sweep(folder_of(path));
         let file = File::options().read(true).write(true).create_new(true).open(path)?;
@@ -38,7 +37,7 @@ impl Target {
     }
 }
 
-/// Whether what is written to `path` is gone at once, as with a pipe or a character device.
+/// Whether `path` is a pipe or character device, from which nothing can be read back.
 pub fn is_stream(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| {
         let kind = metadata.file_type();

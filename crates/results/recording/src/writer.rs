@@ -1,4 +1,4 @@
-//! Writing a recording as it happens.
+//! Writing of a recording while it is measured.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,20 +8,20 @@ use std::sync::atomic::AtomicBool;
 
 use howlate_model::{AsText, Caveat, Header, Line, WriteFailure};
 
-use crate::complete_prefix::Remains;
+use crate::complete_prefix::CompletePrefix;
 use crate::rewrite::{blocks_of, folder_of};
-use crate::target::{Target, is_stream};
-use crate::{CreateError, TurnOf, join_blocks, lock, resume};
+use crate::target::{WriteTarget, is_stream};
+use crate::{CreateError, TurnId, join_blocks, lock, resume};
 
-/// Blocks, or what counts as such, that a recording may hold per condition before neighbours are joined.
+/// Blocks per condition before neighbours are joined.
 const BLOCKS_PER_CONDITION: usize = 64;
-/// Blocks that any recording may hold.
+/// Minimum of that limit.
 const BLOCKS_AT_LEAST: usize = 1_024;
 
-/// An open recording. Once begun, it never fails: what cannot be written is counted.
+/// An open recording. After the header, write errors are counted and not returned.
 #[derive(Debug)]
 pub struct Writer {
-    target: Target,
+    target: WriteTarget,
     path: PathBuf,
     /// Length of the file up to the last complete line.
     complete: u64,
@@ -30,14 +30,14 @@ pub struct Writer {
     written: u64,
     lost: u64,
     reason: Option<AsText<WriteFailure>>,
-    /// The first line: without it, nobody could read the others.
+    /// The header line, written again if the file was truncated.
     header: Vec<u8>,
-    /// The line that is being written; its room is for all of them.
+    /// Buffer for a line.
     line: Vec<u8>,
 }
 
 impl Writer {
-    /// Makes the file and writes its first line. A pipe or a character device is written to as it is.
+    /// Creates the file and writes the header. Pipes and character devices are written directly.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Writer {
         Self::create_until(path, header, &Arc::default())
     }
 
-    /// The same; the reader of a pipe is waited for only until `interrupted` is set.
+    /// Like [`create`](Self::create); waits for the reader of a pipe until `interrupted` is set.
     ///
     /// # Errors
     ///
@@ -58,36 +58,35 @@ impl Writer {
     ) -> Result<Self, CreateError> {
         log::debug!("recording to {}", path.display());
         let failed = |source| CreateError::new(path, source);
-        let target = Target::open(path, interrupted).map_err(failed)?;
+        let target = WriteTarget::open(path, interrupted).map_err(failed)?;
         let mut writer = Self::new(path, header, target);
-        let begun = writer.append(&Line::Header(Box::new(header.clone())));
-        if let (Err(_), Target::File(_)) = (&begun, &writer.target) {
-            // An empty file would only be in the way of the next attempt.
+        let result = writer.append(&Line::Header(Box::new(header.clone())));
+        if let (Err(_), WriteTarget::File(_)) = (&result, &writer.target) {
+            // An empty file would block the next attempt.
             drop(std::fs::remove_file(path));
         }
-        begun.map_err(failed)?;
+        result.map_err(failed)?;
         writer.header.clone_from(&writer.line);
         Ok(writer)
     }
 
-    /// Goes on with an interrupted recording. Of what it holds, the turns that `keep` denies
-    /// are dropped.
+    /// Resumes an interrupted recording, without the turns that `keep` rejects.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or written; it then stays as it was.
-    pub fn resume(path: &Path, keep: &dyn Fn(TurnOf) -> bool) -> Result<Self, CreateError> {
+    /// When the file cannot be read or written; it then stays unchanged.
+    pub fn resume(path: &Path, keep: &dyn Fn(TurnId) -> bool) -> Result<Self, CreateError> {
         howlate_safe_path::sweep(folder_of(path));
         let (header, new) = resume::in_place(path, keep).map_err(|source| CreateError::new(path, source))?;
         let (length, blocks) = (new.length, new.blocks);
-        let mut resumed = Self::new(path, &header, Target::File(new.file));
+        let mut resumed = Self::new(path, &header, WriteTarget::File(new.file));
         (resumed.complete, resumed.blocks) = (length, blocks);
         put_line(&mut resumed.header, &Line::Header(Box::new(header)))
             .map_err(|source| CreateError::new(path, source))?;
         Ok(resumed)
     }
 
-    fn new(path: &Path, header: &Header, target: Target) -> Self {
+    fn new(path: &Path, header: &Header, target: WriteTarget) -> Self {
         Self {
             target,
             path: path.to_owned(),
@@ -102,7 +101,7 @@ impl Writer {
         }
     }
 
-    /// Whether [`create`](Self::create) would succeed, for work that is long before its first line.
+    /// Checks that [`create`](Self::create) would succeed, before long work.
     ///
     /// # Errors
     ///
@@ -116,12 +115,12 @@ impl Writer {
             .map_err(|source| CreateError::new(path, source))
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends one line. A line that does not fit on the disk is counted, not half kept.
+    /// Appends a line. A line that cannot be written is counted and removed completely.
     pub fn write(&mut self, line: &Line) {
         if let Err(error) = self.append(line) {
             self.lost = self.lost.saturating_add(1);
@@ -135,7 +134,7 @@ impl Writer {
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
-        self.keep_what_is_left()?;
+        self.adapt_to_changed_file()?;
         self.line.clear();
         put_line(&mut self.line, line)?;
         if let Err(error) = self.target.write_all(&self.line) {
@@ -147,9 +146,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Somebody else may have cut the file, or added to it: goes on where it ends, without a hole, and behind its first line.
-    fn keep_what_is_left(&mut self) -> io::Result<()> {
-        let Target::File(file) = &mut self.target else { return Ok(()) };
+    /// Another process may have truncated or extended the file: continues at its end, after the header.
+    fn adapt_to_changed_file(&mut self) -> io::Result<()> {
+        let WriteTarget::File(file) = &mut self.target else { return Ok(()) };
         let metadata = file.metadata()?;
         let found = metadata.len();
         if found == self.complete || !metadata.is_file() {
@@ -158,16 +157,16 @@ impl Writer {
         let reason = WriteFailure::FileChanged { found, written: self.complete };
         self.reason.get_or_insert_with(|| reason.into());
         if found > self.complete {
-            // A half line of somebody else's would spoil ours.
+            // Separates a partial line of another process.
             self.complete = found;
             file.seek(SeekFrom::End(0))?;
             file.write_all(b"\n")?;
             self.complete = self.complete.saturating_add(1);
             return Ok(());
         }
-        let remains = Remains::read(file, found)?;
-        self.lost = self.lost.saturating_add(self.written.saturating_sub(remains.lines).max(1));
-        (self.written, self.complete) = (remains.lines, remains.length);
+        let prefix = CompletePrefix::read(file, found)?;
+        self.lost = self.lost.saturating_add(self.written.saturating_sub(prefix.lines).max(1));
+        (self.written, self.complete) = (prefix.lines, prefix.length);
         file.set_len(self.complete)?;
         file.seek(SeekFrom::Start(self.complete))?;
         if self.complete == 0 {
@@ -177,24 +176,24 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes back a half-written line, so that later ones can still be appended.
+    /// Removes a partial line, so that later ones can be appended.
     fn cut_incomplete(&mut self) {
-        let Target::File(file) = &mut self.target else { return };
-        // If this fails too, the reader meets one unreadable line; the loss is counted already.
+        let WriteTarget::File(file) = &mut self.target else { return };
+        // If this fails too, the reader reports one damaged line; the loss is already counted.
         drop(file.set_len(self.complete));
         drop(file.seek(SeekFrom::Start(self.complete)));
     }
 
-    /// Joins neighbouring blocks; on any trouble the file simply stays as it is.
+    /// Joins neighbouring blocks; on errors the file stays unchanged.
     fn compact(&mut self) {
-        // What is at the path by now may be another's.
+        // The path may be another file by now.
         if !self.is_in_place() {
             return;
         }
         match join_blocks::in_place(&self.path) {
             Ok(new) => {
                 (self.complete, self.blocks) = (new.length, new.blocks);
-                self.target = Target::File(new.file);
+                self.target = WriteTarget::File(new.file);
                 self.most_blocks = self.most_blocks.max(self.blocks.saturating_mul(2));
             }
             Err(_) => self.most_blocks = self.most_blocks.saturating_mul(2),
@@ -212,8 +211,8 @@ impl Writer {
         if self.blocks > BLOCKS_AT_LEAST {
             self.compact();
         }
-        let whole = self.keep_what_is_left();
-        let Target::File(file) = &self.target else { return self.incomplete() };
+        let whole = self.adapt_to_changed_file();
+        let WriteTarget::File(file) = &self.target else { return self.incomplete() };
         if let Err(error) = whole {
             self.reason.get_or_insert_with(|| (&error).into());
         }
@@ -232,7 +231,7 @@ impl Writer {
 
     /// Whether the recording is a file, and still where it was begun.
     fn is_in_place(&self) -> bool {
-        matches!(&self.target, Target::File(file) if lock::is_at(file, &self.path))
+        matches!(&self.target, WriteTarget::File(file) if lock::is_at(file, &self.path))
     }
 }
 
@@ -286,7 +285,7 @@ mod tests {
         let path = folder.path().join("a.jsonl");
         let mut writer = Writer::create(&path, &header(1)).unwrap();
         writer.write(&Line::Block(Box::new(block(0, 0, 5))));
-        let full = Target::File(File::options().write(true).open("/dev/full").unwrap());
+        let full = WriteTarget::File(File::options().write(true).open("/dev/full").unwrap());
         let good = std::mem::replace(&mut writer.target, full);
         writer.write(&Line::Block(Box::new(block(0, 1, 5))));
         writer.target = good;
@@ -376,8 +375,8 @@ mod tests {
         assert_eq!(Reader::open(&to).unwrap().map(Result::unwrap).count(), 3);
     }
 
-    fn caveat_says(caveat: &Caveat, words: &str) -> bool {
-        matches!(caveat, Caveat::RecordingIncomplete { reason, .. } if reason.to_string().contains(words))
+    fn caveat_says(caveat: &Caveat, text: &str) -> bool {
+        matches!(caveat, Caveat::RecordingIncomplete { reason, .. } if reason.to_string().contains(text))
     }
 
     #[test]
@@ -455,18 +454,18 @@ mod tests {
         let mut writer = Writer::create(&path, &header(2)).unwrap();
         let mut expected = Distribution::default();
         for second in 0..4_000 {
-            let one = block(second % 2, 0, i64::from(second) * 10);
-            expected.merge(&one.latency);
-            writer.write(&Line::Block(Box::new(one)));
+            let block_of_second = block(second % 2, 0, i64::from(second) * 10);
+            expected.merge(&block_of_second.latency);
+            writer.write(&Line::Block(Box::new(block_of_second)));
             writer.write(&Line::Load(load(i64::from(second))));
         }
         assert_eq!(writer.close(), None);
-        let mut got = Distribution::default();
+        let mut merged = Distribution::default();
         let (mut lines, mut loads, mut switches) = (0, 0, 0);
         for line in Reader::open(&path).unwrap().map(Result::unwrap) {
             match line {
                 Line::Block(block) => {
-                    got.merge(&block.latency);
+                    merged.merge(&block.latency);
                     lines += 1;
                 }
                 Line::Load(load) => {
@@ -476,9 +475,9 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(got, expected);
+        assert_eq!(merged, expected);
         assert_eq!(switches, 3 * 4_000);
         assert!(lines <= BLOCKS_AT_LEAST && loads <= BLOCKS_AT_LEAST, "{lines} {loads}");
-        assert_eq!(got.max(), Some(Latency::from_nanos(39_990)));
+        assert_eq!(merged.max(), Some(Latency::from_nanos(39_990)));
     }
 }

@@ -1,13 +1,13 @@
 //! Whether lines reach the disk. Writing may fail and work again at any time.
 
 use howlate_model::{AsText, WriteFailure};
-use howlate_recording::{Account, Loss};
+use howlate_recording::{LostLines, WriteStatus};
 
 /// A change that the user is informed of at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskEvent {
     /// Lines are lost from now on.
-    WriteFailed(Loss),
+    WriteFailed(LostLines),
     /// Lines reach the disk again.
     Recovered {
         /// Lines lost in between.
@@ -17,7 +17,7 @@ pub enum DiskEvent {
 
 #[derive(Debug, Default)]
 pub(crate) struct DiskHealth {
-    all: Option<Loss>,
+    all: Option<LostLines>,
     /// Lost lines that a written line reported.
     reported: u64,
     /// Lines lost since writing failed; `None` while it works.
@@ -25,7 +25,7 @@ pub(crate) struct DiskHealth {
 }
 
 impl DiskHealth {
-    pub(crate) fn take(&mut self, account: Account) -> Option<DiskEvent> {
+    pub(crate) fn take(&mut self, account: WriteStatus) -> Option<DiskEvent> {
         match (account.loss, self.failing) {
             (Some(loss), before) => {
                 let lines = loss.lines;
@@ -41,8 +41,8 @@ impl DiskHealth {
         }
     }
 
-    fn add(&mut self, loss: &Loss) {
-        let all = self.all.get_or_insert_with(|| Loss { lines: 0, reason: loss.reason.clone() });
+    fn add(&mut self, loss: &LostLines) {
+        let all = self.all.get_or_insert_with(|| LostLines { lines: 0, reason: loss.reason.clone() });
         all.lines = all.lines.saturating_add(loss.lines);
     }
 
@@ -72,8 +72,11 @@ mod tests {
 
     use super::*;
 
-    fn lost(lines: u64) -> Account {
-        Account { confirmed: 0, loss: Some(Loss { lines, reason: WriteFailure::Os(OsError(5)).into() }) }
+    fn lost(lines: u64) -> WriteStatus {
+        WriteStatus {
+            confirmed: 0,
+            loss: Some(LostLines { lines, reason: WriteFailure::Os(OsError(5)).into() }),
+        }
     }
 
     // lost    2  3  -  -  4
@@ -84,9 +87,9 @@ mod tests {
         let mut disk = DiskHealth::default();
         let Some(DiskEvent::WriteFailed(first)) = disk.take(lost(2)) else { panic!("{disk:?}") };
         assert_eq!((first.lines, disk.take(lost(3))), (2, None));
-        assert_eq!(disk.take(Account::default()), None, "nothing was written");
+        assert_eq!(disk.take(WriteStatus::default()), None, "nothing was written");
         assert!(disk.is_failing());
-        let written = Account { confirmed: 7, loss: None };
+        let written = WriteStatus { confirmed: 7, loss: None };
         assert_eq!(disk.take(written.clone()), Some(DiskEvent::Recovered { lost: 5 }));
         assert_eq!((disk.is_failing(), disk.take(written)), (false, None));
         assert!(matches!(disk.take(lost(4)), Some(DiskEvent::WriteFailed(_))));

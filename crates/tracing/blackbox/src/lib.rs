@@ -28,7 +28,7 @@ mod threshold;
 
 pub use action::LateAction;
 pub use disk_health::DiskEvent;
-pub use howlate_recording::{AtMost, Bounds};
+pub use howlate_recording::{RotationLimits, TimelineQuota};
 pub use install::{InstallError, InstalledFiles, SystemdUnit};
 pub use recorder::{RecordError, RecorderDisplay, RecorderOptions, RecordingSummary, SignalFlags, record};
 pub use requests::ListenError;

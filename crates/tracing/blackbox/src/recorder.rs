@@ -14,7 +14,8 @@ use howlate_model::{
 };
 use howlate_procfs::Root;
 use howlate_recording::{
-    AtMost, Bounds, NotRotated, Rotated, SideFile, Worst, compact, date_and_time, timeline_text,
+    RotatedRecording, RotationError, RotationLimits, SideFile, TimelineQuota, WorstTimelines, compact,
+    date_and_time, timeline_text,
 };
 use howlate_trace::{LateReader, LateThresholds, ring_events};
 use jiff::Timestamp;
@@ -55,11 +56,11 @@ pub struct RecorderOptions {
     /// Folder of the rotated recording.
     pub out: PathBuf,
     /// Size and age after which files are removed.
-    pub bounds: Bounds,
+    pub bounds: RotationLimits,
     /// Length of the timelines.
     pub keep: Span,
     /// Maximum number of incidents with a timeline.
-    pub timelines: AtMost,
+    pub timelines: TimelineQuota,
     /// Actions for each incident.
     pub on_late: Vec<LateAction>,
     /// `None`: until a signal.
@@ -73,7 +74,7 @@ pub enum RecordError {
     NotSeen(TracerRefusal),
     /// The recording cannot be written.
     #[error(transparent)]
-    NotKept(#[from] NotRotated),
+    NotKept(#[from] RotationError),
 }
 
 /// Numbers of a finished recording.
@@ -137,7 +138,7 @@ pub fn record(
     let late = LateThresholds { above: threshold.now(), loop_above: options.loop_above };
     let reader = with_immediate_termination(|| LateReader::begin(late, ring_events(options.keep)));
     let mut reader = reader.map_err(RecordError::NotSeen)?;
-    let recording = Rotated::open(&options.out, &holder(), options.bounds, begin)?;
+    let recording = RotatedRecording::open(&options.out, &holder(), options.bounds, begin)?;
     if threshold.recall(recording.path()) {
         reader.late_above(threshold.now()).map_err(RecordError::NotSeen)?;
     }
@@ -151,8 +152,8 @@ pub fn record(
     let now = clock::now();
     let (owners, rate_limit) = (ThreadOwners::new(Root::live()), RateLimit::for_incidents(now));
     let minute = MinuteCounts::begin(now);
-    let worst = Worst::new(options.timelines);
-    let worst_reported = Worst::new(few(options.timelines));
+    let worst = WorstTimelines::new(options.timelines);
+    let worst_reported = WorstTimelines::new(few(options.timelines));
     let (actions, pending, summary) = (ActionRunner::default(), None, RecordingSummary::default());
     let disk = DiskHealth::default();
     let (offered_loops, turn_limit, snap_limit) =
@@ -216,14 +217,14 @@ struct BlackboxRecorder<'a> {
     options: &'a RecorderOptions,
     reader: LateReader,
     threshold: Threshold,
-    recording: Rotated,
+    recording: RotatedRecording,
     disk: DiskHealth,
     owners: ThreadOwners,
     rate_limit: RateLimit,
     minute: MinuteCounts,
-    worst: Worst,
+    worst: WorstTimelines,
     /// Worst turns reported by programs of other users.
-    worst_reported: Worst,
+    worst_reported: WorstTimelines,
     actions: ActionRunner,
     pending: Option<PendingIncidents>,
     summary: RecordingSummary,
@@ -366,7 +367,7 @@ impl BlackboxRecorder<'_> {
         if self.disk.is_failing() {
             self.sync_disk();
         }
-        if let Some(event) = self.disk.take(self.recording.take_account()) {
+        if let Some(event) = self.disk.take(self.recording.take_write_status()) {
             self.display.disk_event(&event);
         }
         (self.summary.not_written, self.summary.why_not_written) = self.disk.all();
@@ -404,10 +405,12 @@ impl BlackboxRecorder<'_> {
     /// other users' programs come second.
     fn timeline_for(&mut self, new: &[Incident], now: MonotonicTime) -> Option<PendingIncidents> {
         let most = self.options.keep;
-        let pending_for = |is_reported: bool, worst: &mut Worst| {
+        let pending_for = |is_reported: bool, worst: &mut WorstTimelines| {
             let candidates = new.iter().filter(|incident| is_reported_by_others(incident) == is_reported);
             let longest = candidates.max_by_key(|incident| incident.latency)?;
-            worst.is_one(longest.latency, now).then(|| PendingIncidents::around(longest, most, is_reported))
+            worst
+                .is_among_worst(longest.latency, now)
+                .then(|| PendingIncidents::around(longest, most, is_reported))
         };
         pending_for(false, &mut self.worst).or_else(|| pending_for(true, &mut self.worst_reported))
     }
@@ -431,7 +434,7 @@ impl BlackboxRecorder<'_> {
         };
         let name = text.and_then(|text| self.recording.write_beside(&side_file, text.as_bytes()));
         if let Some(name) = &name
-            && let Some(replaced) = worst.keep(pending.latency, now, name.clone())
+            && let Some(replaced) = worst.add(pending.latency, now, name.clone())
         {
             self.recording.remove_beside(&replaced);
         }
@@ -562,8 +565,8 @@ fn is_reported_by_others(incident: &Incident) -> bool {
 }
 
 /// A fifth of all, at least one.
-fn few(limit: AtMost) -> AtMost {
-    AtMost { count: limit.count.div_ceil(5), ..limit }
+fn few(limit: TimelineQuota) -> TimelineQuota {
+    TimelineQuota { count: limit.count.div_ceil(5), ..limit }
 }
 
 /// The `most` longest, in order of time.

@@ -8,7 +8,7 @@ use howlate_linux::clock;
 use howlate_model::{
     Accelerator, Boot, BootEnd, Caveat, EndReason, Header, Line, LoadReport, MonotonicTime, Span,
 };
-use howlate_recording::{CreateError, Merge, side_by_side};
+use howlate_recording::{CreateError, LineMerger, side_by_side};
 
 use super::kinds::Bootable;
 use crate::environment::Environment;
@@ -16,7 +16,7 @@ use crate::recorder::{Recorder, header};
 
 /// An open recording of all boots.
 pub struct Boots {
-    merge: Merge,
+    merge: LineMerger,
     recorder: Recorder<Track>,
     /// Number of conditions of each guest.
     measured: usize,
@@ -46,7 +46,7 @@ impl Boots {
         [out, kept]: [Option<&Path>; 2],
     ) -> Result<Self, CreateError> {
         let of_kinds: Vec<_> = kinds.iter().map(|kind| kind.conditions(&first.conditions)).collect();
-        let merge = Merge::into_conditions(side_by_side(&of_kinds));
+        let merge = LineMerger::into_conditions(side_by_side(&of_kinds));
         let header = header("guest", first.seed, environment, merge.conditions().to_vec());
         let recorder = Recorder::somewhere(header, out, kept, &environment.interrupted)?;
         let measured = first.conditions.len();

@@ -2,7 +2,9 @@
 
 use howlate_linux::clock;
 use howlate_model::{CpuTimeline, LateWakeup, MonotonicTime, Span, TimelineFile, WaitClock};
-use howlate_recording::{AtMost, Beside, LateLanes, Worst, compact, date_and_time, timeline_text};
+use howlate_recording::{
+    LateLanes, TimelineFiles, TimelineQuota, WorstTimelines, compact, date_and_time, timeline_text,
+};
 
 use super::window::TimelineWindow;
 
@@ -14,16 +16,16 @@ const OF_THE_RUN: Span = Span::from_nanos(u64::MAX);
 /// Timeline files of a run.
 #[derive(Debug)]
 pub(super) struct TimelineFiles {
-    beside: Beside,
-    worst: Worst,
+    beside: TimelineFiles,
+    worst: WorstTimelines,
     asked_for: usize,
     not_written: u64,
 }
 
 impl TimelineFiles {
     /// Keeps the `most` worst wake-ups.
-    pub(super) fn new(beside: Beside, most: usize) -> Self {
-        let worst = Worst::new(AtMost { count: most, each: OF_THE_RUN });
+    pub(super) fn new(beside: TimelineFiles, most: usize) -> Self {
+        let worst = WorstTimelines::new(TimelineQuota { count: most, each: OF_THE_RUN });
         Self { beside, worst, asked_for: 0, not_written: 0 }
     }
 
@@ -34,7 +36,7 @@ impl TimelineFiles {
 
     /// Whether a wake-up that was `late` is one of the worst.
     pub(super) fn is_one(&mut self, late: Span, now: MonotonicTime) -> bool {
-        self.worst.is_one(late, now)
+        self.worst.is_among_worst(late, now)
     }
 
     /// Number of files that could not be written.
@@ -52,7 +54,7 @@ impl TimelineFiles {
         let ((at, latest), until) = (window.worst(), window.until.min(now));
         let text = timeline_text(window.cpus().unwrap_or_default(), &lanes(&window.late));
         let file = self.put(&compact(&day(at)), &text)?;
-        let replaces = self.worst.keep(latest, now, file.clone());
+        let replaces = self.worst.add(latest, now, file.clone());
         replaces.iter().for_each(|name| self.beside.remove(name));
         Some(TimelineFile { file, at: day(until), from: window.from, until, late: window.late, replaces })
     }
@@ -116,7 +118,7 @@ mod tests {
     #[test]
     fn the_worst_replace_the_mildest_and_what_was_asked_for_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = TimelineFiles::new(Beside::of(&folder.path().join("run.jsonl")).unwrap(), 2);
+        let mut files = TimelineFiles::new(TimelineFiles::of(&folder.path().join("run.jsonl")).unwrap(), 2);
         let mut keep = |ran: i64, ms: i64| {
             let window = TimelineWindow::around(late(ran, ms), Span::from_secs(2));
             assert!(files.is_one(Span::from_millis(ms.unsigned_abs()), at(ran)));
@@ -143,7 +145,7 @@ mod tests {
     #[test]
     fn so_many_may_be_asked_for_and_what_fails_is_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = TimelineFiles::new(Beside::of(&folder.path().join("run.jsonl")).unwrap(), 2);
+        let mut files = TimelineFiles::new(TimelineFiles::of(&folder.path().join("run.jsonl")).unwrap(), 2);
         for number in 0..100 {
             assert!(files.has_room_for_another());
             files.snap(at(0), at(number), &[]).unwrap();

@@ -20,7 +20,7 @@ use howlate_model::{
     Caveat, CpuTimeline, LateWakeup, Line, MonotonicTime, Span, TimelineFile, TracerRefusal, WakeupBreakdown,
 };
 use howlate_procfs::Root;
-use howlate_recording::Beside;
+use howlate_recording::TimelineFiles;
 use howlate_trace::CpuHistory;
 
 use self::files::TimelineFiles;
@@ -59,7 +59,7 @@ impl Timelines {
         recording: Option<&Path>,
         requested: &Arc<AtomicBool>,
     ) -> Result<Self, Box<Caveat>> {
-        let beside = recording.and_then(Beside::of).ok_or(Caveat::TimelinesWithoutFile)?;
+        let beside = recording.and_then(TimelineFiles::of).ok_or(Caveat::TimelinesWithoutFile)?;
         let history = CpuHistory::load(keep.length)
             .map_err(|reason| Caveat::TimelinesRefused { reason: reason.into() })?;
         Ok(Self {

@@ -6,7 +6,7 @@ use howlate_recording::most_recent;
 use howlate_render::{Detail, MeasuredLast, findings, legible_value, machine, wrapped};
 use howlate_system::{describe, examine};
 
-use super::reading::{Texts, analysis};
+use super::reading::{TextMode, analysis};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::terminal;
@@ -52,7 +52,7 @@ fn json(root: &Root, found: &[Finding], last: Option<&MeasuredLast>) -> Result<S
 
 /// The findings that bear on the latest run; `None` where there is no run, or it cannot be read.
 fn measured_last(findings: &[Finding]) -> Option<MeasuredLast> {
-    let analysis = analysis(&most_recent()?, Texts::Legible).ok()?;
+    let analysis = analysis(&most_recent()?, TextMode::Legible).ok()?;
     Some(MeasuredLast::new(&analysis, findings))
 }
 
@@ -67,7 +67,7 @@ mod tests {
 
     fn watch_recording() -> Analysis {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/recordings/v1/watch.jsonl");
-        analysis(&path, Texts::Legible).unwrap()
+        analysis(&path, TextMode::Legible).unwrap()
     }
 
     fn finding(id: FindingId, verdict: Verdict) -> Finding {

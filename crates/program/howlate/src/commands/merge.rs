@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Caveat, Line};
-use howlate_recording::{Merged, Sources, new_id};
+use howlate_recording::{MergedFile, Sources, new_id};
 use howlate_render as render;
 
 use super::reading::files;
@@ -29,7 +29,7 @@ pub(super) fn merge(recordings: &[PathBuf], out: &Path) -> Result<(render::Merge
     let arguments =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     let sources = Sources::open(&paths, new_id(), arguments)?;
-    let mut output = Merged::create(out, sources.header())?;
+    let mut output = MergedFile::create(out, sources.header())?;
     let mut status = ExitStatus::Done;
     let mut summary = render::MergeResult::new(&sources.header().conditions);
     for line in sources {

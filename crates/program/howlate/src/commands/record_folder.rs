@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use howlate_analyse::incidents::Grouping;
 use howlate_blackbox::user_names;
 use howlate_model::Finding;
-use howlate_open_results::NotRead;
+use howlate_open_results::OpenError;
 use howlate_procfs::Root;
 use howlate_recording::{ReadError, is_rotated};
 use howlate_render::{Incidents, TopBy};
@@ -46,7 +46,7 @@ fn not_record_folder(path: Option<&PathBuf>) -> Error {
         _ => true,
     };
     match unreadable.filter(|(_, source)| is_informative(source)) {
-        Some((path, source)) => NotRead::from(ReadError::Io { path, source }).into(),
+        Some((path, source)) => OpenError::from(ReadError::Io { path, source }).into(),
         None => Error::NotRecordFolder { path: path.cloned() },
     }
 }

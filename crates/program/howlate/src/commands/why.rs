@@ -8,7 +8,7 @@ use howlate_plan::{CommonChoices, CyclicChoices};
 use howlate_render as render;
 
 use super::quick::realtime_policy;
-use super::reading::Texts;
+use super::reading::TextMode;
 use super::{detail, end_history, print_result, reading, record_folder, recordings_or_latest, request};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -79,7 +79,7 @@ pub(super) fn is_explained(analysis: &Analysis) -> bool {
 
 fn read_recordings(args: &WhyArgs, recordings: &[PathBuf]) -> Result<ExitStatus, Error> {
     let is_json = args.printing.json;
-    let texts = if is_json { Texts::AsRecorded } else { Texts::Legible };
+    let texts = if is_json { TextMode::AsRecorded } else { TextMode::Legible };
     let analysis = |path: &PathBuf| match reading::analysis(path, texts)? {
         analysis if is_explained(&analysis) => Ok(analysis),
         _ => Err(Error::NothingTraced { path: path.clone() }),

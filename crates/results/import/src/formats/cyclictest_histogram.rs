@@ -4,7 +4,7 @@ use howlate_model::{Claim, ForeignTool, ImportNote, TimeUnit};
 
 use crate::draft::{Draft, Results, Series};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Reading, Shape};
+use crate::format::{Format, ImportOptions, LastLine, LineReader, Shape};
 use crate::histogram::{Claims, Label};
 use crate::rows::{Rows, numbers_behind, short};
 
@@ -58,7 +58,7 @@ struct Run {
 }
 
 impl Histograms {
-    fn new(reading: Reading) -> Self {
+    fn new(reading: ImportOptions) -> Self {
         let unit = reading.unit.unwrap_or(TimeUnit::Microseconds);
         Self { unit, is_unit_said: reading.unit.is_some(), results: Results::default(), run: Run::new(unit) }
     }

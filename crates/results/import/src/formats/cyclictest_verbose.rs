@@ -6,7 +6,7 @@ use howlate_model::{Distribution, ForeignTool, ImportNote, Span, TimeUnit};
 
 use crate::draft::{Draft, MOST_SERIES, Series};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Reading, Shape};
+use crate::format::{Format, ImportOptions, LastLine, LineReader, Shape};
 use crate::histogram::count_in;
 
 const PROGRAM: &str = "cyclictest";
@@ -53,7 +53,7 @@ struct Thread {
 }
 
 impl Verbose {
-    fn new(reading: Reading) -> Self {
+    fn new(reading: ImportOptions) -> Self {
         Self {
             unit: reading.unit.unwrap_or(TimeUnit::Microseconds),
             is_unit_said: reading.unit.is_some(),
@@ -214,20 +214,23 @@ fn interval(line: &str) -> Option<(u32, u64)> {
 mod tests {
     use howlate_model::{Caveat, Line};
 
-    use crate::{Reading, import};
+    use crate::{ImportOptions, import};
 
     #[test]
     fn cycles_without_a_line_are_counted() {
         let text =
             "Thread 0 Interval: 1500\n       0:       0:      20\n       0:       3:      11\n0:x:1\nT: 0\n";
-        let imported = import(text.as_bytes(), Reading::default()).unwrap().unwrap();
+        let imported = import(text.as_bytes(), ImportOptions::default()).unwrap().unwrap();
         let notes = imported.lines.iter().find_map(|line| match line {
             Line::Caveat(Caveat::Imported { notes, .. }) => Some(notes.clone()),
             _ => None,
         });
         assert!(notes.unwrap().contains(&super::ImportNote::CyclesMissing { count: 2 }));
-        assert!(import("Thread 0 Interval: 1500\n".as_bytes(), Reading::default()).is_none());
+        assert!(import("Thread 0 Interval: 1500\n".as_bytes(), ImportOptions::default()).is_none());
         let anything = "       0:       0:      20\n";
-        assert!(import(anything.as_bytes(), Reading::default()).is_none(), "three numbers may be anything");
+        assert!(
+            import(anything.as_bytes(), ImportOptions::default()).is_none(),
+            "three numbers may be anything"
+        );
     }
 }

@@ -4,7 +4,7 @@ use howlate_model::{Claim, Distribution, ForeignTool, ImportNote, Latency, TimeU
 
 use crate::draft::{Draft, MOST_SERIES, Series};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Reading, Shape};
+use crate::format::{Format, ImportOptions, LastLine, LineReader, Shape};
 use crate::histogram::{Findings, count_in};
 
 const PROGRAM: &str = "HdrHistogram percentiles";
@@ -33,7 +33,7 @@ const CLIPPED: (&str, &str) = ("#[Only counted = from ", " on]");
 /// All sections of a file.
 #[derive(Default)]
 struct Sections {
-    reading: Reading,
+    reading: ImportOptions,
     finished: Vec<(Option<String>, Section)>,
     /// What stands above the next section.
     name: Option<String>,

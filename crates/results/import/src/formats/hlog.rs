@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::MOST_ROOM;
 use crate::draft::{Draft, MOST_SERIES, Series, Stretch};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Reading, Shape};
+use crate::format::{Format, ImportOptions, LastLine, LineReader, Shape};
 use crate::histogram::count_in;
 
 const PROGRAM: &str = "HdrHistogram log";
@@ -42,7 +42,7 @@ fn has_histogram(line: &str) -> bool {
 
 /// A log, as far as it was read. Its unit is known once all of it was.
 struct Log {
-    reading: Reading,
+    reading: ImportOptions,
     started: Option<f64>,
     /// The time of the first line, where times are not from the beginning of the log.
     origin: Option<f64>,
@@ -107,7 +107,7 @@ impl Units {
 }
 
 impl Log {
-    fn new(reading: Reading) -> Self {
+    fn new(reading: ImportOptions) -> Self {
         Self {
             reading,
             started: None,

@@ -219,7 +219,7 @@ fn numbers<T: std::str::FromStr>(row: &str) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Reading, import};
+    use crate::{ImportOptions, import};
 
     #[test]
     fn decimals_are_nanoseconds() {
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_row_with_too_few_counts_is_damaged() {
         let text = "oslat V 2.40\n Core:\t 0 1\n 001 (us):\t 5\n";
-        let error = import(text.as_bytes(), Reading::default()).unwrap().unwrap_err().to_string();
+        let error = import(text.as_bytes(), ImportOptions::default()).unwrap().unwrap_err().to_string();
         assert!(error.contains("its row of 1000 ns has only 1 counts"), "{error}");
     }
 }

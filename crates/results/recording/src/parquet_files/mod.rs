@@ -1,4 +1,4 @@
-//! Tables for data bases and data frames, as Parquet, where that is built in.
+//! Parquet tables for databases and data frames, if built in.
 
 #[cfg(not(feature = "parquet"))]
 mod not_built_in;
@@ -14,14 +14,13 @@ pub use samples::Samples;
 #[cfg(feature = "parquet")]
 pub use table::write_table;
 
-/// The values of a column, one of each row; `None` where a row has none.
+/// Values of a column, one per row; `None`: null.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// Words, as UTF-8.
+pub enum ColumnValues {
     Texts(Vec<Option<String>>),
-    /// Whole numbers; a unit stands in the column's name.
+    /// Integers; the column's name contains the unit.
     Numbers(Vec<Option<i64>>),
 }
 
-/// A column and its name, which is one of letters, digits and `_`.
-pub type Column = (String, Values);
+/// Name (letters, digits and `_`) and values of a column.
+pub type TableColumn = (String, ColumnValues);

@@ -1,4 +1,4 @@
-//! What there is of it in a program without Parquet: a refusal.
+//! Stubs for a program without Parquet.
 
 use std::path::Path;
 
@@ -6,11 +6,9 @@ use howlate_model::{Header, Wakeup};
 
 use crate::CreateError;
 
-/// A file of wake-ups: there can be none.
 pub enum Samples {}
 
 impl Samples {
-    /// Refuses.
     ///
     /// # Errors
     ///
@@ -19,17 +17,14 @@ impl Samples {
         Err(CreateError::NoParquet { path: path.to_owned() })
     }
 
-    /// Where it is.
     pub const fn path(&self) -> &Path {
         match *self {}
     }
 
-    /// Appends wake-ups.
     pub const fn write(&mut self, _condition: u32, _round: u32, _wakeups: &[Wakeup]) {
         match *self {}
     }
 
-    /// Completes the file.
     ///
     /// # Errors
     ///
@@ -39,11 +34,10 @@ impl Samples {
     }
 }
 
-/// Refuses.
 ///
 /// # Errors
 ///
 /// Always: Parquet is not built in.
-pub fn write_table(path: &Path, _columns: &[super::Column]) -> Result<(), CreateError> {
+pub fn write_table(path: &Path, _columns: &[super::TableColumn]) -> Result<(), CreateError> {
     Err(CreateError::NoParquet { path: path.to_owned() })
 }

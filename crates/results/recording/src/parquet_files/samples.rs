@@ -1,4 +1,4 @@
-//! Every wake-up in order, as Parquet, for those who want to do their own statistics.
+//! Every wake-up as a row of a Parquet file, for custom statistics.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use parquet::schema::types::ColumnPath;
 
 use crate::CreateError;
 
-/// The columns, as `docs/recording.md` documents them.
+/// Columns as in `docs/recording.md`.
 const SCHEMA: &str = "message wake_up {
     required int32 condition (integer(32, false));
     required int32 round (integer(32, false));
@@ -24,26 +24,25 @@ const SCHEMA: &str = "message wake_up {
     required int64 ran_ns;
 }";
 
-/// The times: they grow in small steps, which is what delta encoding is for.
+/// Time columns, delta encoded as they grow in small steps.
 const TIMES: [&str; 2] = ["expected_ns", "ran_ns"];
 
-/// Rows that are written at once: 24 bytes each while they wait.
+/// Rows per group: 24 bytes each in memory.
 const ROW_GROUP: usize = 1 << 18;
 
-/// Name of the recording's header among the file's key-value metadata.
+/// Key of the recording's header in the file's metadata.
 const HEADER: &str = "howlate.header";
 
-/// A Parquet file under way. It can be read once it is closed.
+/// A Parquet file being written, readable once closed.
 pub struct Samples {
     writer: SerializedFileWriter<File>,
     path: PathBuf,
-    waiting: Columns,
-    /// Why the file cannot be completed, once that is known.
+    waiting: WakeupColumns,
     failed: Option<ParquetError>,
 }
 
 #[derive(Default)]
-struct Columns {
+struct WakeupColumns {
     condition: Vec<i32>,
     round: Vec<i32>,
     expected: Vec<i64>,
@@ -51,7 +50,7 @@ struct Columns {
 }
 
 impl Samples {
-    /// Makes the file; it carries the recording's header, so that it can be understood by itself.
+    /// Creates the file with the recording's header as metadata.
     ///
     /// # Errors
     ///
@@ -59,19 +58,19 @@ impl Samples {
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
         let file = File::create_new(path).map_err(|source| CreateError::new(path, source))?;
         let writer = begin(file, header).map_err(|error| {
-            // An empty file would only be in the way of the next attempt.
+            // An empty file would block the next attempt.
             drop(std::fs::remove_file(path));
             CreateError::new(path, std::io::Error::other(error))
         })?;
-        Ok(Self { writer, path: path.to_owned(), waiting: Columns::default(), failed: None })
+        Ok(Self { writer, path: path.to_owned(), waiting: WakeupColumns::default(), failed: None })
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends wake-ups of a turn of a condition, oldest first.
+    /// Appends the wake-ups of a turn, oldest first.
     pub fn write(&mut self, condition: u32, round: u32, wakeups: &[Wakeup]) {
         if self.failed.is_some() {
             return;
@@ -100,7 +99,7 @@ impl Samples {
         group.close().map(drop)
     }
 
-    /// Completes the file.
+    /// Finishes the file.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A table of any columns, as Parquet, for data bases and data frames.
+//! Writes a table of any columns as Parquet.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,15 +11,15 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::{Column, Values};
+use super::{ColumnValues, TableColumn};
 use crate::CreateError;
 
-/// Writes a new file with these columns, all of which have as many rows.
+/// Writes a new file; all columns have the same number of rows.
 ///
 /// # Errors
 ///
 /// When the file exists, or cannot be written; then there is none.
-pub fn write_table(path: &Path, columns: &[Column]) -> Result<(), CreateError> {
+pub fn write_table(path: &Path, columns: &[TableColumn]) -> Result<(), CreateError> {
     let file = File::create_new(path).map_err(|source| CreateError::new(path, source))?;
     write_rows(file, columns).map_err(|error| {
         drop(std::fs::remove_file(path));
@@ -27,15 +27,15 @@ pub fn write_table(path: &Path, columns: &[Column]) -> Result<(), CreateError> {
     })
 }
 
-fn write_rows(file: File, columns: &[Column]) -> Result<(), ParquetError> {
+fn write_rows(file: File, columns: &[TableColumn]) -> Result<(), ParquetError> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let schema = Arc::new(parse_message_type(&schema(columns))?);
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
     for (_, values) in columns {
         match values {
-            Values::Numbers(numbers) => column::<Int64Type, _>(&mut group, numbers, |number| *number)?,
-            Values::Texts(texts) => {
+            ColumnValues::Numbers(numbers) => column::<Int64Type, _>(&mut group, numbers, |number| *number)?,
+            ColumnValues::Texts(texts) => {
                 column::<ByteArrayType, _>(&mut group, texts, |text| ByteArray::from(text.as_str()))?;
             }
         }
@@ -44,15 +44,15 @@ fn write_rows(file: File, columns: &[Column]) -> Result<(), ParquetError> {
     writer.close().map(drop)
 }
 
-fn schema(columns: &[Column]) -> String {
-    let field = |(name, values): &Column| match values {
-        Values::Numbers(_) => format!("optional int64 {name};\n"),
-        Values::Texts(_) => format!("optional binary {name} (UTF8);\n"),
+fn schema(columns: &[TableColumn]) -> String {
+    let field = |(name, values): &TableColumn| match values {
+        ColumnValues::Numbers(_) => format!("optional int64 {name};\n"),
+        ColumnValues::Texts(_) => format!("optional binary {name} (UTF8);\n"),
     };
     format!("message table {{\n{}}}", columns.iter().map(field).collect::<String>())
 }
 
-/// Values that are there, and for each row whether it has one.
+/// Writes non-null values and the definition levels.
 fn column<T: DataType, V>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     rows: &[Option<V>],
@@ -60,9 +60,9 @@ fn column<T: DataType, V>(
 ) -> Result<(), ParquetError> {
     let missing = || ParquetError::General("the schema has fewer columns".to_owned());
     let values: Vec<T::T> = rows.iter().flatten().map(value).collect();
-    let is_there: Vec<i16> = rows.iter().map(|row| i16::from(row.is_some())).collect();
+    let definition_levels: Vec<i16> = rows.iter().map(|row| i16::from(row.is_some())).collect();
     let mut column = group.next_column()?.ok_or_else(missing)?;
-    column.typed::<T>().write_batch(&values, Some(&is_there), None)?;
+    column.typed::<T>().write_batch(&values, Some(&definition_levels), None)?;
     column.close()
 }
 
@@ -77,8 +77,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.parquet");
         let columns = [
-            ("name".to_owned(), Values::Texts(vec![Some("µ".to_owned()), None])),
-            ("latency_ns".to_owned(), Values::Numbers(vec![None, Some(-7)])),
+            ("name".to_owned(), ColumnValues::Texts(vec![Some("µ".to_owned()), None])),
+            ("latency_ns".to_owned(), ColumnValues::Numbers(vec![None, Some(-7)])),
         ];
         write_table(&path, &columns).unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();

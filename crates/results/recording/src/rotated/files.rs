@@ -1,4 +1,4 @@
-//! The files of a folder, and what of them lies between two times.
+//! Files of a rotated recording, and reading of a time range.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,56 +11,55 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use crate::timelines::ENDING as BESIDE;
+use crate::timelines::ENDING as TIMELINE;
 use crate::{ReadError, Reader};
 
 const ENDING: &str = ".jsonl";
-/// Digits of a number, and of a time: `00000017-20261125T021500Z.jsonl`.
+/// Digits of the number, and format of the time: `00000017-20261125T021500Z.jsonl`.
 const NUMBER: usize = 8;
 const TIME: &str = "%Y%m%dT%H%M%SZ";
 
-/// One file of the rotated recording.
+/// A file of the rotated recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(super) struct RotatedFile {
     pub(super) path: PathBuf,
     pub(super) number: u64,
-    /// Seconds since 1970.
     pub(super) started: i64,
 }
 
-/// The name of a file whose header says when it was begun.
+/// File name by number and the header's start time.
 pub(super) fn file_name(number: u64, started: &str) -> String {
     let second = started.parse::<Timestamp>().unwrap_or_default();
     format!("{number:0NUMBER$}-{}{ENDING}", second.strftime(TIME))
 }
 
-/// The name of a file beside the one with this number.
+/// Name of a timeline of the file with this number.
 pub(super) fn name_beside(number: u64, name: &str) -> String {
-    format!("{number:0NUMBER$}-{name}{BESIDE}")
+    format!("{number:0NUMBER$}-{name}{TIMELINE}")
 }
 
-/// The number in a name.
+/// Number in a file name.
 pub(super) fn number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
 }
 
-/// Whether the name of a file beside says why: `00000017-20261125T031207.123456Z-snap-late.trace.json`.
+/// Whether a timeline's name has a reason: `00000017-20261125T031207.123456Z-snap-late.trace.json`.
 pub(super) fn is_asked_for(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.split('-').nth(2).is_some()
 }
 
-/// Of a file, so much of its end is looked at for its last line: a busy minute takes up to half of that.
+/// Bytes at the end that are searched for the last line: a busy minute takes up to half of that.
 const END: u64 = 2 << 20;
 
-/// What stands behind the name of a file beside while it is written: others see it when it is whole.
+/// Suffix of a timeline that is being written.
 pub(super) const PART: &str = ".part";
 
-/// Removes what a killed recorder has left of files beside.
+/// Removes unfinished timelines of a killed recorder.
 pub(super) fn remove_parts(folder: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        let is_part = path.to_string_lossy().strip_suffix(PART).is_some_and(|name| name.ends_with(BESIDE));
+        let is_part = path.to_string_lossy().strip_suffix(PART).is_some_and(|name| name.ends_with(TIMELINE));
         if is_part && number(&path).is_some() {
             drop(std::fs::remove_file(path));
         }
@@ -68,65 +67,65 @@ pub(super) fn remove_parts(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// All files beside, in their order, with their lengths.
-pub(super) fn beside(folder: &Path) -> io::Result<VecDeque<(PathBuf, u64)>> {
+/// All timelines in order, with their lengths.
+pub(super) fn timelines(folder: &Path) -> io::Result<VecDeque<(PathBuf, u64)>> {
     let entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     let paths = entries.iter().map(std::fs::DirEntry::path);
-    let ours = |path: &PathBuf| path.to_string_lossy().ends_with(BESIDE) && number(path).is_some();
+    let ours = |path: &PathBuf| path.to_string_lossy().ends_with(TIMELINE) && number(path).is_some();
     let mut all: Vec<PathBuf> = paths.filter(ours).collect();
     all.sort();
     Ok(all
         .into_iter()
-        .map(|path| (path.metadata().map_or(0, |found| found.len()), path))
+        .map(|path| (path.metadata().map_or(0, |metadata| metadata.len()), path))
         .map(|(length, path)| (path, length))
         .collect())
 }
 
-fn parsed(path: PathBuf) -> Option<Segment> {
+fn parse_name(path: PathBuf) -> Option<RotatedFile> {
     let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
     let (number, time) = name.split_once('-')?;
     let number = number.parse().ok().filter(|_| number.len() >= NUMBER)?;
     let started = DateTime::strptime(TIME, time).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second();
-    Some(Segment { path, number, started })
+    Some(RotatedFile { path, number, started })
 }
 
-/// All files of a folder, in their order.
-pub(super) fn segments(folder: &Path) -> io::Result<Vec<Segment>> {
+/// All files of a folder in order.
+pub(super) fn segments(folder: &Path) -> io::Result<Vec<RotatedFile>> {
     let entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
-    let mut all: Vec<Segment> = entries.into_iter().filter_map(|entry| parsed(entry.path())).collect();
-    all.sort_by_key(|one| one.number);
+    let mut all: Vec<RotatedFile> =
+        entries.into_iter().filter_map(|entry| parse_name(entry.path())).collect();
+    all.sort_by_key(|file| file.number);
     Ok(all)
 }
 
-/// When a file was last written, in seconds since 1970.
+/// Modification time in seconds since 1970.
 pub(super) fn ended(path: &Path) -> Option<i64> {
     path.metadata().ok().map(|found| found.mtime())
 }
 
-/// Whether a folder is one of `howlate record`.
+/// Whether a folder is a recording of `howlate record`.
 pub fn is_rotated(path: &Path) -> bool {
     path.is_dir() && segments(path).is_ok_and(|all| !all.is_empty())
 }
 
-/// Which lines are wanted, by the times that they say: `None`, all.
+/// Time range of lines; `None`: unlimited.
 pub type LineFilter = (Option<Timestamp>, Option<Timestamp>);
 
-/// What was read.
 #[derive(Debug, Default)]
-pub struct ReadBetween {
-    /// The header of the last file that was read.
+pub struct ReadSummary {
+    /// Header of the last file read.
     pub header: Option<Header>,
-    /// When the first file began that is still there.
+    /// Start of the oldest file.
     pub since: Option<Timestamp>,
-    /// When the last line was written, wherever that is.
+    /// Time of the last line of the recording.
     pub last: Option<Timestamp>,
-    /// Files whose last line is not whole, as after a crash.
+    /// Files whose last line is incomplete, as after a crash.
     pub cut_off: u64,
-    /// Files that could not be read to their end, and why.
+    /// Errors of files that could not be read completely.
     pub damaged: Vec<String>,
 }
 
-/// Hands on the lines of the files that were written at some time between two. Only those are opened.
+/// Passes the lines of all files that overlap a time range to `each`; other files are not opened.
 ///
 /// # Errors
 ///
@@ -135,29 +134,29 @@ pub fn read_between(
     folder: &Path,
     (from, until): LineFilter,
     mut each: impl FnMut(Line),
-) -> Result<ReadBetween, ReadError> {
+) -> Result<ReadSummary, ReadError> {
     let failed = |source| ReadError::Io { path: folder.to_owned(), source };
     let all = segments(folder).map_err(failed)?;
     let since = all.first().and_then(|first| Timestamp::from_second(first.started).ok());
     let last = all.last().and_then(last_written);
-    let mut read = ReadBetween { since, last, ..ReadBetween::default() };
-    for (place, one) in all.iter().enumerate() {
+    let mut summary = ReadSummary { since, last, ..ReadSummary::default() };
+    for (place, file) in all.iter().enumerate() {
         let next = all.get(place.saturating_add(1)).map(|next| next.started);
-        // A copy may have been written later; the next one may have been begun before the clock was set back.
-        let end = ended(&one.path).into_iter().chain(next).max().unwrap_or(i64::MAX);
+        // Copies have later modification times; the next file may have an earlier start, if the clock was set back.
+        let end = ended(&file.path).into_iter().chain(next).max().unwrap_or(i64::MAX);
         let is_before = from.is_some_and(|from| end.saturating_add(1) < from.as_second());
-        let is_after = until.is_some_and(|until| one.started > until.as_second());
+        let is_after = until.is_some_and(|until| file.started > until.as_second());
         if !is_before && !is_after {
-            read_one(&one.path, &mut read, &mut each);
+            read_one(&file.path, &mut summary, &mut each);
         }
     }
-    Ok(read)
+    Ok(summary)
 }
 
-/// When the last line of a file was written that says so, or the file was begun; of a copy as well.
-fn last_written(of: &Segment) -> Option<Timestamp> {
-    let begun = || Timestamp::from_second(of.started).ok();
-    last_line(&of.path).ok().flatten().or_else(begun)
+/// Time of the last line of the recording.
+fn last_written(file: &RotatedFile) -> Option<Timestamp> {
+    let started = || Timestamp::from_second(file.started).ok();
+    last_line(&file.path).ok().flatten().or_else(started)
 }
 
 fn last_line(path: &Path) -> io::Result<Option<Timestamp>> {
@@ -170,7 +169,7 @@ fn last_line(path: &Path) -> io::Result<Option<Timestamp>> {
     Ok(lines.find_map(|line| when(&serde_json::from_slice(line).ok()?)))
 }
 
-/// When a line was written, as far as it says.
+/// Time of a line, if it has one.
 fn when(line: &Line) -> Option<Timestamp> {
     let at = match line {
         Line::Incident(incident) => &incident.at,
@@ -181,23 +180,23 @@ fn when(line: &Line) -> Option<Timestamp> {
     at.parse().ok()
 }
 
-fn read_one(path: &Path, read: &mut ReadBetween, each: &mut impl FnMut(Line)) {
+fn read_one(path: &Path, summary: &mut ReadSummary, each: &mut impl FnMut(Line)) {
     let opened =
         foreign::open_file_nofollow(path).map_err(|source| ReadError::Io { path: path.to_owned(), source });
     let mut reader = match opened.and_then(|file| Reader::read(file, path)) {
         Ok(reader) => reader,
-        // It made room meanwhile.
+        // Removed in the meantime.
         Err(ReadError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return,
-        Err(error) => return read.damaged.push(error.to_string()),
+        Err(error) => return summary.damaged.push(error.to_string()),
     };
-    read.header = Some(reader.header().clone());
+    summary.header = Some(reader.header().clone());
     for line in reader.by_ref() {
         match line {
             Ok(line) => each(line),
-            Err(error) => return read.damaged.push(error.to_string()),
+            Err(error) => return summary.damaged.push(error.to_string()),
         }
     }
-    read.cut_off = read.cut_off.saturating_add(u64::from(reader.is_cut_off()));
+    summary.cut_off = summary.cut_off.saturating_add(u64::from(reader.is_cut_off()));
 }
 
 #[cfg(test)]
@@ -208,10 +207,10 @@ mod tests {
     fn a_name_says_the_number_and_the_time() {
         let name = file_name(17, "2026-11-25T02:15:00Z");
         assert_eq!(name, "00000017-20261125T021500Z.jsonl");
-        let segment = parsed(PathBuf::from(&name)).unwrap();
+        let segment = parse_name(PathBuf::from(&name)).unwrap();
         assert_eq!((segment.number, segment.started), (17, 1_795_572_900));
         for other in ["run.jsonl", "17-20261125T021500Z.jsonl", "00000017-2026.jsonl", "00000017-x"] {
-            assert_eq!(parsed(PathBuf::from(other)), None, "{other}");
+            assert_eq!(parse_name(PathBuf::from(other)), None, "{other}");
         }
     }
 }

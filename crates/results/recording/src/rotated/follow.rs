@@ -1,4 +1,4 @@
-//! What a recorder appends to its folder, line by line, from one look to the next.
+//! Follows what a recorder appends to its folder.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -6,21 +6,20 @@ use std::path::{Path, PathBuf};
 use howlate_model::Line;
 use howlate_safe_path::foreign;
 
-use super::files::{Segment, segments};
+use super::files::{RotatedFile, segments};
 
-/// Longest line that is read; no recorder writes such a one.
+/// Maximum bytes of a line; recorders write shorter ones.
 const LONGEST: u64 = 16 << 20;
 
-/// Follows the recording of a folder.
 #[derive(Debug)]
-pub struct Follow {
+pub struct FolderFollower {
     folder: PathBuf,
-    /// The file that was read last, and how far.
+    /// Number and offset of the last line read.
     at: Option<(u64, u64)>,
 }
 
-impl Follow {
-    /// From now on: what is in the folder already is not read.
+impl FolderFollower {
+    /// Starts after the existing lines.
     ///
     /// # Errors
     ///
@@ -31,21 +30,21 @@ impl Follow {
         Ok(follow)
     }
 
-    /// Hands on what was appended since the last time; a line that is not whole yet comes the next time.
+    /// Passes new complete lines to `each`.
     ///
     /// # Errors
     ///
     /// When the folder cannot be read.
     pub fn read(&mut self, mut each: impl FnMut(Line)) -> io::Result<()> {
-        for one in segments(&self.folder)? {
+        for file in segments(&self.folder)? {
             let from = match self.at {
-                Some((number, _)) if one.number < number => continue,
-                Some((number, offset)) if one.number == number => offset,
+                Some((number, _)) if file.number < number => continue,
+                Some((number, offset)) if file.number == number => offset,
                 _ => 0,
             };
-            match read_from(&one, from, &mut each) {
-                Ok(offset) => self.at = Some((one.number, offset)),
-                // It made room meanwhile.
+            match read_from(&file, from, &mut each) {
+                Ok(offset) => self.at = Some((file.number, offset)),
+                // Removed in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -54,8 +53,8 @@ impl Follow {
     }
 }
 
-/// Reads whole lines from an offset on; returns where the next one begins.
-fn read_from(segment: &Segment, from: u64, each: &mut impl FnMut(Line)) -> io::Result<u64> {
+/// Reads complete lines from an offset; returns the offset of the next one.
+fn read_from(segment: &RotatedFile, from: u64, each: &mut impl FnMut(Line)) -> io::Result<u64> {
     let mut file = foreign::open_file_nofollow(&segment.path)?;
     let mut at = file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::new(file);
@@ -67,7 +66,7 @@ fn read_from(segment: &Segment, from: u64, each: &mut impl FnMut(Line)) -> io::R
             return Ok(at);
         }
         at = at.saturating_add(length as u64);
-        // Whoever reads all of it tells of damage.
+        // Damage is reported by full reads.
         if let Ok(line) = serde_json::from_slice(&line) {
             each(line);
         }

@@ -1,60 +1,57 @@
-//! What a folder could not keep.
+//! Counts lines that reached the disk and lines that did not.
 
 use std::io;
 
 use howlate_model::{AsText, WriteFailure};
 
-/// Lines that are missing.
+/// Lines that were not written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
-    /// How many.
+pub struct LostLines {
     pub lines: u64,
-    /// Why the first of them is.
+    /// Reason for the first of them.
     pub reason: AsText<WriteFailure>,
 }
 
-/// What became of lines since somebody asked.
+/// Lines since the last call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// Lines that the disk has, as far as the kernel knows.
+pub struct WriteStatus {
+    /// Lines confirmed by a sync.
     pub confirmed: u64,
-    /// Those that are missing.
-    pub loss: Option<Loss>,
+    pub loss: Option<LostLines>,
 }
 
-/// Counts both.
 #[derive(Debug, Default)]
-pub(super) struct Losses {
-    account: Account,
-    /// Lines that were written, and may yet fail to reach the disk.
-    on_their_way: u64,
+pub(super) struct WriteStatusCounter {
+    status: WriteStatus,
+    /// Lines written but not synced yet.
+    unsynced: u64,
 }
 
-impl Losses {
-    pub(super) const fn written(&mut self) {
-        self.on_their_way = self.on_their_way.saturating_add(1);
+impl WriteStatusCounter {
+    pub(super) const fn note_written(&mut self) {
+        self.unsynced = self.unsynced.saturating_add(1);
     }
 
-    pub(super) fn refused(&mut self, error: &io::Error) {
+    pub(super) fn note_failure(&mut self, error: &io::Error) {
         self.add(1, error.into());
     }
 
-    /// The disk was waited for, and that `ended` so. The kernel says once that it failed, and takes what it could not write for
-    /// written from then on: which lines those are, nobody knows.
-    pub(super) fn waited_for(&mut self, ended: io::Result<()>) {
-        let lines = std::mem::take(&mut self.on_their_way);
-        match ended {
-            Ok(()) => self.account.confirmed = self.account.confirmed.saturating_add(lines),
+    /// Result of a sync. The kernel reports an error only once and then treats the data as written, so that all
+    /// unsynced lines may be lost.
+    pub(super) fn note_sync(&mut self, result: io::Result<()>) {
+        let lines = std::mem::take(&mut self.unsynced);
+        match result {
+            Ok(()) => self.status.confirmed = self.status.confirmed.saturating_add(lines),
             Err(error) => self.add(lines, WriteFailure::unconfirmed(&error)),
         }
     }
 
-    pub(super) fn take(&mut self) -> Account {
-        std::mem::take(&mut self.account)
+    pub(super) fn take(&mut self) -> WriteStatus {
+        std::mem::take(&mut self.status)
     }
 
     fn add(&mut self, lines: u64, reason: AsText<WriteFailure>) {
-        let loss = self.account.loss.get_or_insert(Loss { lines: 0, reason });
+        let loss = self.status.loss.get_or_insert(LostLines { lines: 0, reason });
         loss.lines = loss.lines.saturating_add(lines);
     }
 }

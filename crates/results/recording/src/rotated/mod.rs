@@ -1,4 +1,4 @@
-//! A recording that goes on for weeks: a folder of recordings, the oldest of which make room for the newest.
+//! A recording over weeks: a folder of files, of which the oldest are removed.
 //!
 //! ```text
 //! /var/lib/howlate/.howlate-record                    who writes, locked by that process
@@ -7,7 +7,7 @@
 //!                  00000018-….trace.json              made beside it, and removed with it
 //! ```
 //!
-//! Numbers give the order, also where the clock of the day was set back; times say where to look.
+//! Numbers give the order, even if the wall clock was set back; times help to find a file.
 
 mod files;
 mod follow;
@@ -23,67 +23,54 @@ use std::path::{Path, PathBuf};
 use howlate_model::{Header, Line, RemovalReason, RemovedFiles, Span};
 use howlate_safe_path::{PrivateFolder, UnsafePath, UnsafeReason};
 
-pub use self::files::{LineFilter, ReadBetween, is_rotated, read_between};
-use self::files::{Segment, file_name, segments};
-pub use self::follow::Follow;
+pub use self::files::{LineFilter, ReadSummary, is_rotated, read_between};
+use self::files::{RotatedFile, file_name, segments};
+pub use self::follow::FolderFollower;
 use self::lock::Lock;
 pub use self::lock::{has_ended, recorder_of};
-use self::losses::Losses;
-pub use self::losses::{Account, Loss};
-use crate::disk_remedy::disk_remedy;
+use self::losses::WriteStatusCounter;
+pub use self::losses::{LostLines, WriteStatus};
+use crate::create_error::disk_remedy;
 
-/// Less than that has no room for the minutes of a busy machine.
+/// Minimum size limit: a minute of a busy machine must fit.
 pub const LEAST_SIZE: u64 = 1 << 20;
-/// A file is ended when it is this long, or an eighth of all: what is removed to make room is not much.
+/// Maximum length of a file, or an eighth of the limit: the unit of removal.
 const LONGEST_FILE: u64 = 4 << 20;
 
-/// How much is kept.
+/// When old files are removed.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// Bytes of all files together.
+pub struct RotationLimits {
+    /// Maximum bytes of all files.
     pub size: u64,
-    /// From when on they are removed; `None`: never for their age.
+    /// Maximum age; `None`: unlimited.
     pub age: Option<Span>,
 }
 
-/// UnsafeReason no recording can be kept in a folder.
+/// UnsafeReason a folder cannot be recorded to.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRotated {
-    /// Another process writes there.
+pub enum RotationError {
+    /// Another process records there.
     #[error("another recorder writes to {}: {holder}", path.display())]
     Held {
-        /// The folder of the recording.
+        /// Folder of the recording.
         path: PathBuf,
-        /// Its process, and since when.
+        /// Description of the process.
         holder: String,
     },
-    /// The path leads somewhere else.
+    /// The path is a link.
     #[error("{} is a link; refusing to follow it", path.display())]
-    Link {
-        /// The link that was found.
-        path: PathBuf,
-    },
-    /// It is not safe to write there.
+    Link { path: PathBuf },
+    /// The folder is not safe.
     #[error(transparent)]
     UnsafePath(#[from] UnsafePath),
-    /// There would be no room for what is to be kept.
+    /// The size limit is too small.
     #[error("{size} bytes are too few: one busy minute takes up to {LEAST_SIZE}")]
-    TooSmall {
-        /// What was asked for.
-        size: u64,
-    },
-    /// The folder cannot be written.
+    TooSmall { size: u64 },
     #[error("cannot write {}: {source}", path.display())]
-    Io {
-        /// The file or folder that could not be written.
-        path: PathBuf,
-        /// The kernel's reason.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
-impl NotRotated {
-    /// What to do.
+impl RotationError {
     pub fn hint(&self) -> &'static str {
         self.disk_remedy().unwrap_or_else(|| self.usual_hint())
     }
@@ -110,12 +97,12 @@ impl NotRotated {
     }
 }
 
-/// What a file beside holds, and what it is called: a moment, and behind it, after a dash, why that was asked for.
+/// A timeline's name: its moment, and after a dash the reason of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SideFile {
-    /// What the recorder has seen itself.
+    /// Observed by the recorder itself.
     Seen(String),
-    /// What somebody has asked to keep, or told it: that takes no room from what it has seen.
+    /// Requested or reported by a program: limited separately.
     Asked(String),
 }
 
@@ -138,66 +125,66 @@ impl SideFile {
     }
 }
 
-/// The file that is written.
+/// The file being written.
 #[derive(Debug)]
-struct Open {
+struct OpenFile {
     file: File,
     path: PathBuf,
-    /// Up to the last complete line.
+    /// Length up to the last complete line.
     length: u64,
 }
 
-/// Makes the first line of each file.
+/// Builds the header of each file.
 type Begin = Box<dyn FnMut() -> Header>;
 
-/// An open recording of this kind. Once begun, it never fails: what cannot be written is counted.
-pub struct Rotated {
+/// An open recording. Once opened, write errors are counted and not returned.
+pub struct RotatedRecording {
     folder: PrivateFolder,
     _lock: Lock,
-    bounds: Bounds,
+    bounds: RotationLimits,
     begin: Begin,
-    open: Option<Open>,
-    /// Files that are complete, the oldest first, with their lengths.
+    open: Option<OpenFile>,
+    /// Complete files with their lengths, the oldest first.
     closed: VecDeque<(PathBuf, u64)>,
     next: u64,
-    /// Files beside those, the oldest first: each goes with the file that was written when it was made, or before.
-    beside: VecDeque<(PathBuf, u64)>,
-    /// Bytes that are not those of files: the lock's.
-    others: u64,
+    /// Timelines, the oldest first. Each is removed with the file that was current when it was written.
+    timelines: VecDeque<(PathBuf, u64)>,
+    /// Length of the lock file.
+    lock_bytes: u64,
     removed: Vec<RemovedFiles>,
-    losses: Losses,
+    losses: WriteStatusCounter,
 }
 
-impl Rotated {
-    /// Goes on in the folder, which is made if it is not there; `holder` says who does. Each file begins with a line that
-    /// `begin` makes.
+impl RotatedRecording {
+    /// Opens a folder, created if needed; `holder` describes this process. `begin` builds the header of each file.
     ///
     /// # Errors
     ///
-    /// When another process writes there, or it is not safe or not possible to write.
+    /// When another process records there, or writing is not safe or not possible.
     pub fn open(
         path: &Path,
         holder: &str,
-        bounds: Bounds,
+        bounds: RotationLimits,
         begin: impl FnMut() -> Header + 'static,
-    ) -> Result<Self, NotRotated> {
+    ) -> Result<Self, RotationError> {
         if bounds.size < LEAST_SIZE {
-            return Err(NotRotated::TooSmall { size: bounds.size });
+            return Err(RotationError::TooSmall { size: bounds.size });
         }
-        if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-            return Err(NotRotated::Link { path: path.to_owned() });
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(RotationError::Link { path: path.to_owned() });
         }
         let folder = PrivateFolder::create(path)?;
         let lock = Lock::take(&folder, holder)?;
-        let failed = |source| NotRotated::Io { path: folder.path().to_owned(), source };
+        let failed = |source| RotationError::Io { path: folder.path().to_owned(), source };
         files::remove_parts(folder.path()).map_err(failed)?;
-        let there = segments(folder.path()).map_err(failed)?;
-        let next = there.last().map_or(1, |last| last.number.saturating_add(1));
-        let length = |one: Segment| (one.path.metadata().map_or(0, |found| found.len()), one.path);
-        let closed = there.into_iter().map(length).map(|(length, path)| (path, length)).collect();
-        let beside = files::beside(folder.path()).map_err(failed)?;
+        let existing = segments(folder.path()).map_err(failed)?;
+        let next = existing.last().map_or(1, |last| last.number.saturating_add(1));
+        let length =
+            |file: RotatedFile| (file.path.metadata().map_or(0, |metadata| metadata.len()), file.path);
+        let closed = existing.into_iter().map(length).map(|(length, path)| (path, length)).collect();
+        let timelines = files::timelines(folder.path()).map_err(failed)?;
         let mut rotated = Self {
-            others: lock.length(),
+            lock_bytes: lock.length(),
             folder,
             _lock: lock,
             bounds,
@@ -205,63 +192,61 @@ impl Rotated {
             open: None,
             closed,
             next,
-            beside,
+            timelines,
             removed: Vec::new(),
-            losses: Losses::default(),
+            losses: WriteStatusCounter::default(),
         };
-        let (path, begun) = (rotated.folder.path().to_owned(), rotated.next_file());
-        begun.map_err(|source| NotRotated::Io { path, source })?;
+        let (path, result) = (rotated.folder.path().to_owned(), rotated.next_file());
+        result.map_err(|source| RotationError::Io { path, source })?;
         Ok(rotated)
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Whether what is written is still found where it is: neither the file nor the folder was removed, or renamed. A disk that does
-    /// not answer says nothing about that.
+    /// Whether folder and file still exist at their paths. `true` if the disk does not answer.
     pub fn is_in_place(&self) -> bool {
         let Some(open) = &self.open else { return true };
-        let id = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let id = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
         match (open.file.metadata().map(id), open.path.symlink_metadata().map(id)) {
-            (Ok(written), Ok(there)) => written == there,
+            (Ok(written), Ok(at_path)) => written == at_path,
             (_, Err(error)) => error.kind() != io::ErrorKind::NotFound,
             (Err(_), Ok(_)) => true,
         }
     }
 
-    /// Bytes of all files.
+    /// Maximum bytes of all files.
     pub fn size(&self) -> u64 {
         let closed = self.closed.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length));
         let open = self.open.as_ref().map_or(0, |open| open.length);
-        closed.saturating_add(open).saturating_add(self.others).saturating_add(self.size_beside())
+        closed.saturating_add(open).saturating_add(self.lock_bytes).saturating_add(self.timelines_size())
     }
 
-    fn size_beside(&self) -> u64 {
-        self.beside.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length))
+    fn timelines_size(&self) -> u64 {
+        self.timelines.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length))
     }
 
     fn size_of(&self, kind: &SideFile) -> u64 {
-        let of_kind = self.beside.iter().filter(|(path, _)| kind.is_same_kind(path));
+        let of_kind = self.timelines.iter().filter(|(path, _)| kind.is_same_kind(path));
         of_kind.fold(0, |sum: u64, (_, length)| sum.saturating_add(*length))
     }
 
-    /// Writes a file beside, named after the one that is written. Those of its kind make room for it, the oldest first: of what was
-    /// seen, all together have a quarter of the room at most, and of what was asked for an eighth. Returns what it is called; `None`:
-    /// there is no room.
-    pub fn write_beside(&mut self, what: &SideFile, bytes: &[u8]) -> Option<String> {
+    /// Writes a timeline. The oldest of its kind are removed: observed ones have a quarter of the limit, requested
+    /// ones an eighth. Returns its name; `None`: no room, or writing failed.
+    pub fn write_beside(&mut self, kind: &SideFile, bytes: &[u8]) -> Option<String> {
         let length = bytes.len() as u64;
-        let most = what.part_of(self.bounds.size);
-        while self.size_of(what).saturating_add(length) > most {
-            let oldest = self.beside.iter().position(|(path, _)| what.is_same_kind(path))?;
-            let (path, _) = self.beside.remove(oldest)?;
+        let most = kind.part_of(self.bounds.size);
+        while self.size_of(kind).saturating_add(length) > most {
+            let oldest = self.timelines.iter().position(|(path, _)| kind.is_same_kind(path))?;
+            let (path, _) = self.timelines.remove(oldest)?;
             drop(std::fs::remove_file(path));
         }
         while self.size().saturating_add(length) > self.bounds.size {
             self.remove_oldest(RemovalReason::MaxSize).then_some(())?;
         }
-        let name = files::name_beside(self.next.saturating_sub(1), what.name());
+        let name = files::name_beside(self.next.saturating_sub(1), kind.name());
         let path = self.folder.path().join(&name);
         if path.exists() {
             return None;
@@ -275,42 +260,42 @@ impl Rotated {
             drop(std::fs::remove_file(part));
             return None;
         }
-        self.beside.push_back((path, length));
+        self.timelines.push_back((path, length));
         Some(name)
     }
 
-    /// Removes a file beside.
     pub fn remove_beside(&mut self, name: &str) {
         let path = self.folder.path().join(name);
-        let before = self.beside.len();
-        self.beside.retain(|(known, _)| *known != path);
-        if self.beside.len() < before {
+        let before = self.timelines.len();
+        self.timelines.retain(|(timeline, _)| *timeline != path);
+        if self.timelines.len() < before {
             drop(std::fs::remove_file(path));
         }
     }
 
-    /// Appends one line; the oldest files make room for it. One that does not fit for all that is counted, not half kept.
+    /// Appends a line; the oldest files are removed if needed. A line that still does not fit
+    /// is counted and removed completely.
     pub fn write(&mut self, line: &Line) {
         match self.append(line) {
-            Ok(()) => self.losses.written(),
-            Err(error) => self.losses.refused(&error),
+            Ok(()) => self.losses.note_written(),
+            Err(error) => self.losses.note_failure(&error),
         }
     }
 
-    /// What became of lines since the last call.
-    pub fn take_account(&mut self) -> Account {
+    /// Lines confirmed and lost since the last call.
+    pub fn take_write_status(&mut self) -> WriteStatus {
         self.losses.take()
     }
 
-    /// What was removed since the last call.
+    /// Files removed since the last call.
     pub fn take_removed(&mut self) -> Vec<RemovedFiles> {
         std::mem::take(&mut self.removed)
     }
 
-    /// Waits until the disk has what was written, and removes what is too old at `now`, in seconds since 1970.
+    /// Syncs, and removes files that are too old at `now`, in seconds since 1970.
     pub fn sync(&mut self, now: i64) {
         if let Some(open) = &self.open {
-            self.losses.waited_for(open.file.sync_data());
+            self.losses.note_sync(open.file.sync_data());
         }
         let Some(age) = self.bounds.age else { return };
         let oldest = now.saturating_sub(i64::try_from(age.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX));
@@ -330,10 +315,10 @@ impl Rotated {
         self.put(&bytes)
     }
 
-    /// Ends the file that is written, and begins another.
+    /// Starts the next file.
     fn next_file(&mut self) -> io::Result<()> {
         if let Some(open) = self.open.take() {
-            self.losses.waited_for(open.file.sync_data());
+            self.losses.note_sync(open.file.sync_data());
             self.closed.push_back((open.path, open.length));
         }
         let header = (self.begin)();
@@ -342,21 +327,21 @@ impl Rotated {
         let file = loop {
             match new_file().open(&path) {
                 Err(error) if is_full(&error) && self.remove_oldest(RemovalReason::DiskFull) => {}
-                made => break made?,
+                created => break created?,
             }
         };
         self.next = self.next.saturating_add(1);
-        self.open = Some(Open { file, path: path.clone(), length: 0 });
-        let begun = self.put(&bytes);
-        if begun.is_err() {
-            // Without a first line nobody could read the others.
+        self.open = Some(OpenFile { file, path: path.clone(), length: 0 });
+        let result = self.put(&bytes);
+        if result.is_err() {
+            // A file without header would be unreadable.
             self.open = None;
             drop(std::fs::remove_file(path));
         }
-        begun
+        result
     }
 
-    /// Writes all of it or nothing.
+    /// Writes all bytes or none.
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let more = bytes.len() as u64;
         while self.size().saturating_add(more) > self.bounds.size {
@@ -382,18 +367,18 @@ impl Rotated {
         }
     }
 
-    /// Removes the oldest file; `false`: there is none but the one that is written.
+    /// Removes the oldest file; `false`: only the current one is left.
     fn remove_oldest(&mut self, reason: RemovalReason) -> bool {
         let Some((path, _)) = self.closed.pop_front() else { return false };
-        while let Some((beside, _)) = self.beside.front()
-            && files::number(beside) <= files::number(&path)
+        while let Some((timeline, _)) = self.timelines.front()
+            && files::number(timeline) <= files::number(&path)
         {
-            drop(std::fs::remove_file(beside));
-            self.beside.pop_front();
+            drop(std::fs::remove_file(timeline));
+            self.timelines.pop_front();
         }
         drop(std::fs::remove_file(path));
-        match self.removed.iter_mut().find(|one| one.reason == reason) {
-            Some(known) => known.files = known.files.saturating_add(1),
+        match self.removed.iter_mut().find(|entry| entry.reason == reason) {
+            Some(entry) => entry.files = entry.files.saturating_add(1),
             None => self.removed.push(RemovedFiles { files: 1, reason }),
         }
         true
@@ -406,7 +391,7 @@ fn text(line: &Line) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A file that is not for everybody: names of programs are in it, and of their users.
+/// A new file that other users cannot read: it contains names of programs and users.
 fn new_file() -> OpenOptions {
     let mut new = File::options();
     new.write(true).create_new(true).mode(0o640);

@@ -32,10 +32,10 @@ fn begin() -> Header {
     Header { started: "2020-02-02T02:15:00Z".into(), ..Header::for_conditions(vec![]) }
 }
 
-const SMALL: Bounds = Bounds { size: LEAST_SIZE, age: None };
+const SMALL: RotationLimits = RotationLimits { size: LEAST_SIZE, age: None };
 
-fn open(path: &Path, bounds: Bounds) -> Result<Rotated, NotRotated> {
-    Rotated::open(path, "process 7, since noon", bounds, begin)
+fn open(path: &Path, bounds: RotationLimits) -> Result<RotatedRecording, RotationError> {
+    RotatedRecording::open(path, "process 7, since noon", bounds, begin)
 }
 
 fn numbers(path: &Path) -> Vec<i64> {
@@ -65,11 +65,11 @@ fn the_oldest_make_room_and_no_byte_is_too_many() {
         removed += rotated.take_removed().iter().map(|one| one.files).sum::<u64>();
     }
     assert!(most <= LEAST_SIZE && most > LEAST_SIZE * 7 / 10, "{most}");
-    let kept = numbers(&path);
-    assert!(kept.len() > 300, "{}", kept.len());
-    let all: Vec<i64> = (2_000 - i64::try_from(kept.len()).unwrap()..2_000).collect();
-    assert_eq!(kept, all, "the newest, without a hole");
-    assert!(removed > 5 && rotated.take_account().loss.is_none());
+    let remaining = numbers(&path);
+    assert!(remaining.len() > 300, "{}", remaining.len());
+    let all: Vec<i64> = (2_000 - i64::try_from(remaining.len()).unwrap()..2_000).collect();
+    assert_eq!(remaining, all, "the newest, without a hole");
+    assert!(removed > 5 && rotated.take_write_status().loss.is_none());
 }
 
 #[test]
@@ -110,19 +110,19 @@ fn what_is_not_ours_is_not_written_to() {
     let (path, link) = (folder.path().join("kept"), folder.path().join("link"));
     drop(open(&path, SMALL).unwrap());
     symlink(&path, &link).unwrap();
-    assert!(matches!(open(&link, SMALL), Err(NotRotated::Link { .. })));
+    assert!(matches!(open(&link, SMALL), Err(RotationError::Link { .. })));
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    assert!(matches!(open(&file, SMALL), Err(NotRotated::UnsafePath(_))));
-    let few = Bounds { size: LEAST_SIZE - 1, age: None };
-    assert!(matches!(open(&path, few), Err(NotRotated::TooSmall { .. })));
+    assert!(matches!(open(&file, SMALL), Err(RotationError::UnsafePath(_))));
+    let few = RotationLimits { size: LEAST_SIZE - 1, age: None };
+    assert!(matches!(open(&path, few), Err(RotationError::TooSmall { .. })));
 }
 
 #[test]
 fn what_is_too_old_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept");
-    let bounds = Bounds { age: Some(Span::from_secs(3_600)), ..SMALL };
+    let bounds = RotationLimits { age: Some(Span::from_secs(3_600)), ..SMALL };
     let mut rotated = open(&path, bounds).unwrap();
     (0..400).for_each(|number| rotated.write(&minute(number, 1_000)));
     let (files, now) = (segments(&path).unwrap().len(), Timestamp::now().as_second());
@@ -146,7 +146,7 @@ fn a_full_disk_drops_the_oldest_and_then_lines() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let good = std::mem::replace(&mut rotated.open.as_mut().unwrap().file, full);
     rotated.write(&minute(400, 10));
-    let loss = rotated.take_account().loss.unwrap();
+    let loss = rotated.take_write_status().loss.unwrap();
     assert_eq!((loss.lines, loss.reason.to_string().contains("No space left")), (1, true));
     let removed = RemovedFiles { files: u64::try_from(files - 1).unwrap(), reason: RemovalReason::DiskFull };
     assert_eq!(rotated.take_removed(), [removed]);
@@ -162,21 +162,21 @@ fn what_the_disk_does_not_confirm_is_not_called_kept() {
     let mut rotated = open(&folder.path().join("kept"), SMALL).unwrap();
     (0..3).for_each(|number| rotated.write(&minute(number, 10)));
     rotated.sync(0);
-    assert_eq!(rotated.take_account(), Account { confirmed: 3, loss: None });
+    assert_eq!(rotated.take_write_status(), WriteStatus { confirmed: 3, loss: None });
     rotated.write(&minute(3, 10));
     rotated.write(&minute(4, 10));
     // A pipe takes what is written, and can never confirm it.
     let (_reader, pipe) = io::pipe().unwrap();
     let good = std::mem::replace(&mut rotated.open.as_mut().unwrap().file, File::from(OwnedFd::from(pipe)));
     rotated.sync(0);
-    let account = rotated.take_account();
-    let reason = account.loss.as_ref().map(|loss| loss.reason.to_string()).unwrap_or_default();
-    assert_eq!((account.confirmed, account.loss.map(|loss| loss.lines)), (0, Some(2)));
+    let status = rotated.take_write_status();
+    let reason = status.loss.as_ref().map(|loss| loss.reason.to_string()).unwrap_or_default();
+    assert_eq!((status.confirmed, status.loss.map(|loss| loss.lines)), (0, Some(2)));
     assert!(reason.contains("did not confirm"), "{reason}");
     rotated.open.as_mut().unwrap().file = good;
     rotated.write(&minute(5, 10));
     rotated.sync(0);
-    assert_eq!(rotated.take_account().confirmed, 1);
+    assert_eq!(rotated.take_write_status().confirmed, 1);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn what_is_made_beside_takes_a_quarter_and_goes_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept");
     let mut rotated = open(&path, SMALL).unwrap();
-    let write = |rotated: &mut Rotated, name: &str, bytes: usize| {
+    let write = |rotated: &mut RotatedRecording, name: &str, bytes: usize| {
         rotated.write_beside(&SideFile::Seen(name.to_owned()), &vec![b'x'; bytes])
     };
     let first = write(&mut rotated, "first", 100_000).unwrap();
@@ -222,12 +222,12 @@ fn what_is_made_beside_takes_a_quarter_and_goes_with_its_file() {
     let mut rotated = open(&path, SMALL).unwrap();
     assert_eq!(rotated.size(), bytes_in(&path), "a later one counts them");
     assert!(!cut.exists(), "a killed one was not done with it");
-    let kept = write(&mut rotated, "kept", 1).unwrap();
+    let remaining = write(&mut rotated, "kept", 1).unwrap();
     (0..2_000).for_each(|number| {
         rotated.write(&minute(number, 1_000));
         assert!(bytes_in(&path) <= LEAST_SIZE);
     });
-    assert!(!path.join(kept).exists() && !path.join(third).exists());
+    assert!(!path.join(remaining).exists() && !path.join(third).exists());
     assert_eq!(rotated.size(), bytes_in(&path));
 }
 
@@ -255,16 +255,16 @@ fn what_is_asked_for_takes_no_room_from_what_was_seen() {
     let mut rotated = open(&path, SMALL).unwrap();
     let moment = |second: u32| format!("20261125T0312{second:02}.000000Z");
     let seen = rotated.write_beside(&SideFile::Seen(moment(0)), &[b'x'; 100_000]).unwrap();
-    let asked = |rotated: &mut Rotated, second: u32| {
+    let write_requested = |rotated: &mut RotatedRecording, second: u32| {
         rotated.write_beside(&SideFile::Asked(format!("{}-snap-why", moment(second))), &[b'x'; 50_000])
     };
-    let first = asked(&mut rotated, 1).unwrap();
+    let first = write_requested(&mut rotated, 1).unwrap();
     drop(rotated);
     // They are told apart by their names.
     let mut rotated = open(&path, SMALL).unwrap();
-    let others: Vec<String> = (2..20).map(|second| asked(&mut rotated, second).unwrap()).collect();
+    let later: Vec<String> = (2..20).map(|second| write_requested(&mut rotated, second).unwrap()).collect();
     assert!(path.join(seen).exists() && !path.join(first).exists());
-    assert_eq!(others.iter().filter(|name| path.join(name).exists()).count(), 2);
+    assert_eq!(later.iter().filter(|name| path.join(name).exists()).count(), 2);
     assert_eq!(
         rotated.write_beside(&SideFile::Asked(format!("{}-snap-large", moment(30))), &[b'x'; 200_000]),
         None
@@ -277,13 +277,13 @@ fn who_follows_gets_each_line_once_and_only_whole_ones() {
     let path = folder.path().join("kept");
     let mut rotated = open(&path, SMALL).unwrap();
     rotated.write(&minute(1, 10));
-    let mut follow = Follow::from_now(&path).unwrap();
+    let mut follow = FolderFollower::from_now(&path).unwrap();
     let mut numbers = || {
         let mut all = Vec::new();
         follow
             .read(|line| {
                 all.extend(match line {
-                    Line::Minute(one) => Some(one.until.as_nanos()),
+                    Line::Minute(minute) => Some(minute.until.as_nanos()),
                     _ => None,
                 })
             })
@@ -311,9 +311,10 @@ fn whoever_reads_knows_when_the_last_line_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept");
     let mut rotated = open(&path, SMALL).unwrap();
-    let last = |asked: (Option<&str>, Option<&str>)| {
-        let asked = [asked.0, asked.1].map(|at| at.map(|at| at.parse().unwrap()));
-        read_between(&path, asked.into(), |_| {}).unwrap().last.map(|at| at.to_string())
+    let last = |write_requested: (Option<&str>, Option<&str>)| {
+        let write_requested =
+            [write_requested.0, write_requested.1].map(|at| at.map(|at| at.parse().unwrap()));
+        read_between(&path, write_requested.into(), |_| {}).unwrap().last.map(|at| at.to_string())
     };
     assert_eq!(last((None, None)).as_deref(), Some("2020-02-02T02:15:00Z"), "it has only begun");
     let Line::Minute(one) = minute(7, 10) else { panic!("a minute") };

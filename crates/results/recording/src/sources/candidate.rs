@@ -1,4 +1,4 @@
-//! What is known of a recording before its lines are read.
+//! What is read of a recording before its lines: header, machines, completeness.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,35 +11,35 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::machine_names::{Called, Key, key};
+use super::machine_names::{MachineKey, MachineNames, key};
 use crate::bounded::{LONGEST_LINE, LineRead, read_line_within};
 use crate::read_error::ReadError;
-use crate::reader::{Reader, parsed, text_of};
+use crate::reader::{Reader, parse_line, text_of};
 
-/// How a line begins that tells which recording the next lines come from.
+/// First bytes of a line that names the source of the next lines.
 const SOURCE: &[u8] = b"{\"source\"";
-/// What the last line of a recording begins with, and how much of a file's end holds it.
+/// First bytes of the end line, and bytes at the end of a file that contain it.
 const END: &[u8] = b"{\"end\"";
 const LAST: i64 = 512;
 
-/// A recording that is to be read.
+/// A recording to be merged.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
-    /// Where it is; the most complete first, where it came more than once.
+pub(super) struct SourceCandidate {
+    /// Paths of its copies, the most complete first.
     paths: Vec<PathBuf>,
     pub(super) id: String,
     pub(super) started: String,
     at: MonotonicTime,
     node: Node,
-    key: Key,
-    /// Of a merged recording: what its conditions call each machine.
-    parts: HashMap<String, Key>,
+    key: MachineKey,
+    /// Machines of a merged recording by their names in its conditions.
+    parts: HashMap<String, MachineKey>,
     is_merged: bool,
     conditions: Vec<Condition>,
 }
 
-impl Candidate {
-    /// Reads the first line; of a merged recording also which ones are in it.
+impl SourceCandidate {
+    /// Reads the header, and of a merged recording its sources.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let is_file = std::fs::metadata(path).map(|meta| meta.is_file());
         if !is_file.map_err(|error| format!("cannot read it: {error}"))? {
@@ -64,9 +64,9 @@ impl Candidate {
 
     /// The same recording again. A copy that was cut off comes after one that was not.
     pub(super) fn joins(&mut self, other: Self) {
-        let (mine, others) = (self.clone(), other);
+        let (mine, theirs) = (self.clone(), other);
         let (first, second) =
-            if extent(others.path()) > extent(mine.path()) { (others, mine) } else { (mine, others) };
+            if extent(theirs.path()) > extent(mine.path()) { (theirs, mine) } else { (mine, theirs) };
         *self = Self { paths: [first.paths, second.paths].concat(), ..first };
     }
 
@@ -99,35 +99,35 @@ impl Candidate {
         self.is_merged
     }
 
-    /// The machines that its conditions are of.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+    /// Machines of its conditions.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &MachineKey> {
         let own = self.parts.is_empty().then_some(&self.key);
         own.into_iter().chain(self.parts.values())
     }
 
-    /// The machine of a condition that calls it `name`.
-    pub(super) fn key_of(&self, name: Option<&str>) -> &Key {
+    /// Machine of a condition with this node name.
+    pub(super) fn key_of(&self, name: Option<&str>) -> &MachineKey {
         name.and_then(|name| self.parts.get(name)).unwrap_or(&self.key)
     }
 
-    /// Its conditions, as they are named beside those of others.
-    pub(super) fn conditions(&self, called: &Called) -> Vec<Condition> {
+    /// Its conditions with the names of the merged recording.
+    pub(super) fn conditions(&self, names: &MachineNames) -> Vec<Condition> {
         let named = |condition: &Condition| Condition {
-            node: called.in_conditions(self.key_of(condition.node.as_deref())),
+            node: names.in_conditions(self.key_of(condition.node.as_deref())),
             ..condition.clone()
         };
         self.conditions.iter().map(named).collect()
     }
 
-    /// Which start of its machine it was recorded in, where that is known.
+    /// Boot id, if known.
     pub(super) fn boot(&self) -> Option<&str> {
         self.node.boot.as_deref()
     }
 
-    /// What moves its times to the clock of the merged recording. That of one boot of one machine is the same; others are
-    /// as right to each other as their clocks of the day.
+    /// Nanoseconds to add to its times. 0 for the same boot as the merged recording; otherwise by the wall clocks,
+    /// as accurate as they are.
     pub(super) fn moved_by(&self, merged: &Header) -> i64 {
-        /// Clocks that are further apart were never set.
+        /// Clocks further apart were never set.
         const MOST: u64 = 10 * 365 * 86_400;
         if self.node.boot.is_some() && self.node.boot == merged.node.boot {
             return 0;
@@ -140,12 +140,12 @@ impl Candidate {
         merged.at.as_nanos().saturating_add(apart).saturating_sub(self.at.as_nanos())
     }
 
-    /// The line that stands before its lines.
-    pub(super) fn source(&self, header: Header, called: &Called, moved_by: i64) -> SourceRecording {
+    /// The line that introduces its lines.
+    pub(super) fn source(&self, header: Header, names: &MachineNames, moved_by: i64) -> SourceRecording {
         let Header { command, system, findings, settings, instrument, .. } = header;
         SourceRecording {
             id: self.id.clone(),
-            called: called.name(&self.key).to_owned(),
+            called: names.name(&self.key).to_owned(),
             node: self.node.clone(),
             command,
             started: self.started.clone(),
@@ -159,8 +159,7 @@ impl Candidate {
     }
 }
 
-/// As much of a recording's first line as is to be known before the others are read: what was found on the machine is most
-/// of a small recording.
+/// Part of a header that is needed before the lines are read; findings are most of a small recording.
 #[derive(Deserialize)]
 struct FirstLine {
     header: Beginning,
@@ -181,13 +180,13 @@ struct Beginning {
     conditions: Vec<Condition>,
 }
 
-/// A recording of a folder: a file, and nothing that could be waited for.
+/// Opens a regular file as a recording; nothing that could block.
 pub(super) fn open(path: &Path) -> Result<Reader, ReadError> {
     let opened = foreign::open_file(path).map_err(|source| ReadError::Io { path: path.to_owned(), source });
     opened.and_then(|file| Reader::read(file, path))
 }
 
-/// How a recording begins, with an id. The whole line is read where that does not give it, which also says what is wrong.
+/// Reads the header with an id. The whole line is parsed if the short form fails, which also reports errors.
 fn beginning(path: &Path) -> Result<Beginning, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let mut lines = BufReader::with_capacity(1 << 14, foreign::open_file(path).map_err(failed)?);
@@ -204,7 +203,7 @@ fn beginning(path: &Path) -> Result<Beginning, String> {
     Ok(Beginning { format, id, command, started, at, node, system, conditions })
 }
 
-/// What an earlier recording, which has no id, is known by: all that its first line says.
+/// Id of an older recording without one: a hash of its header.
 fn id_of(header: &Header) -> String {
     let digest = Sha256::digest(serde_json::to_vec(header).unwrap_or_default());
     digest.iter().take(16).fold(String::new(), |mut text, byte| {
@@ -213,14 +212,14 @@ fn id_of(header: &Header) -> String {
     })
 }
 
-/// What a merged recording calls the machines that it was made of.
-fn parts(path: &Path) -> Result<HashMap<String, Key>, String> {
+/// Machines of a merged recording by their names.
+fn parts(path: &Path) -> Result<HashMap<String, MachineKey>, String> {
     let failed = |error: std::io::Error| format!("cannot read it: {error}");
     let mut lines = BufReader::with_capacity(1 << 16, foreign::open_file(path).map_err(failed)?);
     let (mut parts, mut line) = (HashMap::new(), Vec::new());
     while read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)? == LineRead::Line {
         if line.starts_with(SOURCE)
-            && let Ok(Line::Source(source)) = parsed(&line)
+            && let Ok(Line::Source(source)) = parse_line(&line)
         {
             parts.insert(source.called.clone(), key(&source.node, &source.system));
         }
@@ -229,7 +228,7 @@ fn parts(path: &Path) -> Result<HashMap<String, Key>, String> {
     Ok(parts)
 }
 
-/// How complete a copy is: whether it has its last line, and how long it is.
+/// Completeness of a copy: whether it has an end line, and its length.
 fn extent(path: &Path) -> (bool, u64) {
     let read = || {
         let mut file = foreign::open_file(path)?;

@@ -1,4 +1,4 @@
-//! The lines of a recording that is known to be whole before the first of them is handed on.
+//! Lines of a recording that was read completely before the first is used.
 
 use std::path::Path;
 use std::vec;
@@ -9,47 +9,46 @@ use super::candidate::open;
 use crate::read_error::ReadError;
 use crate::reader::Reader;
 
-/// Files up to this length are kept while they are read; longer ones are read twice.
-const KEPT: u64 = 2 << 20;
+/// Maximum bytes of files whose lines are cached; longer ones are read twice.
+const MAX_CACHED: u64 = 2 << 20;
 
-/// A recording that was read to its end without an error.
+/// A recording that was read without error.
 #[derive(Debug)]
-pub(super) struct Whole {
-    lines: Lines,
-    ending: Ending,
+pub(super) struct CompleteRecording {
+    lines: RecordingLines,
+    ending: RecordingEnding,
 }
 
 #[derive(Debug)]
-enum Lines {
-    Kept(vec::IntoIter<Line>),
-    Again(Box<Reader>),
+enum RecordingLines {
+    Cached(vec::IntoIter<Line>),
+    Reread(Box<Reader>),
 }
 
-/// How it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// With its last line.
+pub(super) enum RecordingEnding {
+    /// With an end line.
     InOrder(EndReason),
-    /// In the middle of a line.
+    /// With an incomplete line.
     CutOff,
-    /// Without its last line.
+    /// Without an end line.
     Missing,
 }
 
-impl Whole {
-    /// Reads it to the end, and gives its first line; the reason where that cannot be done.
+impl CompleteRecording {
+    /// Reads it completely and returns its header, or the error.
     pub(super) fn read(path: &Path) -> Result<(Header, Self), String> {
-        let words = |error: ReadError| error.to_string();
+        let text_of_error = |error: ReadError| error.to_string();
         let length = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-        let mut reader = open(path).map_err(words)?;
-        let (mut kept, mut how) = (Vec::new(), None);
+        let mut reader = open(path).map_err(text_of_error)?;
+        let (mut cached, mut how) = (Vec::new(), None);
         for line in reader.by_ref() {
-            let line = line.map_err(words)?;
+            let line = line.map_err(text_of_error)?;
             if let Line::End(end) = &line {
                 how = Some(end.how);
             }
-            if length <= KEPT {
-                kept.push(line);
+            if length <= MAX_CACHED {
+                cached.push(line);
             }
         }
         if reader.of_unknown_conditions() > 0 {
@@ -57,30 +56,30 @@ impl Whole {
             return Err(format!("{lines} of its lines are about conditions that it does not list"));
         }
         let ending = match (reader.is_cut_off(), how) {
-            (true, _) => Ending::CutOff,
-            (false, Some(how)) => Ending::InOrder(how),
-            (false, None) => Ending::Missing,
+            (true, _) => RecordingEnding::CutOff,
+            (false, Some(how)) => RecordingEnding::InOrder(how),
+            (false, None) => RecordingEnding::Missing,
         };
-        let lines = match length <= KEPT {
-            true => Lines::Kept(kept.into_iter()),
-            false => Lines::Again(Box::new(open(path).map_err(words)?)),
+        let lines = match length <= MAX_CACHED {
+            true => RecordingLines::Cached(cached.into_iter()),
+            false => RecordingLines::Reread(Box::new(open(path).map_err(text_of_error)?)),
         };
         Ok((reader.into_header(), Self { lines, ending }))
     }
 
-    pub(super) const fn ending(&self) -> Ending {
+    pub(super) const fn ending(&self) -> RecordingEnding {
         self.ending
     }
 }
 
-impl Iterator for Whole {
+impl Iterator for CompleteRecording {
     type Item = Line;
 
     fn next(&mut self) -> Option<Line> {
         match &mut self.lines {
-            Lines::Kept(lines) => lines.next(),
-            // It was read without an error a moment ago.
-            Lines::Again(reader) => reader.next()?.ok(),
+            RecordingLines::Cached(lines) => lines.next(),
+            // Read without error before.
+            RecordingLines::Reread(reader) => reader.next()?.ok(),
         }
     }
 }

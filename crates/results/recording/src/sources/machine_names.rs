@@ -1,49 +1,48 @@
-//! What the machines of several recordings are called.
+//! Names of the machines of several recordings.
 
 use std::collections::HashMap;
 
 use howlate_model::{Node, System};
 
-/// What makes a machine the same as another.
+/// Identity of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct MachineKey {
     name: Option<String>,
-    /// The hash of its id; where neither that nor a name is known, what it is made of.
+    /// Hash of the machine id; without id and name, a description of the hardware.
     machine: Option<String>,
 }
 
-/// Of a machine. Earlier recordings do not say which one it was: what the hardware is must do, so that at least machines
-/// that are not alike are not mixed.
-pub(crate) fn key(node: &Node, system: &System) -> Key {
+/// Identity of a machine. Older recordings do not have it: then machines of equal hardware count as one.
+pub(crate) fn key(node: &Node, system: &System) -> MachineKey {
     if !node.is_unknown() {
-        return Key { name: node.name.clone(), machine: node.machine.clone() };
+        return MachineKey { name: node.name.clone(), machine: node.machine.clone() };
     }
     let System { architecture, processor, memory_bytes, online, .. } = system;
-    Key { name: None, machine: Some(format!("{architecture} {processor} {memory_bytes} {online}")) }
+    MachineKey { name: None, machine: Some(format!("{architecture} {processor} {memory_bytes} {online}")) }
 }
 
-/// The names of machines: each has one, and no two the same.
+/// Unique names of machines.
 #[derive(Debug, Default)]
-pub(crate) struct Called {
-    names: HashMap<Key, String>,
+pub(crate) struct MachineNames {
+    names: HashMap<MachineKey, String>,
 }
 
-impl Called {
-    pub(crate) fn from_keys<'a>(keys: impl Iterator<Item = &'a Key>) -> Self {
-        let mut once: Vec<&Key> = Vec::new();
+impl MachineNames {
+    pub(crate) fn from_keys<'a>(keys: impl Iterator<Item = &'a MachineKey>) -> Self {
+        let mut unique: Vec<&MachineKey> = Vec::new();
         let mut seen = std::collections::HashSet::new();
-        once.extend(keys.filter(|key| seen.insert(*key)));
-        let mut wish: HashMap<String, u32> = HashMap::new();
-        for key in &once {
-            let wished = wish.entry(wished(key)).or_default();
-            *wished = wished.saturating_add(1);
+        unique.extend(keys.filter(|key| seen.insert(*key)));
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        for key in &unique {
+            let preferred_name = counts.entry(preferred_name(key)).or_default();
+            *preferred_name = preferred_name.saturating_add(1);
         }
-        let mut taken: HashMap<String, u32> = HashMap::new();
+        let mut used: HashMap<String, u32> = HashMap::new();
         let mut names = HashMap::new();
-        for key in once {
-            let plain = wished(key);
-            let name = if wish[&plain] > 1 { told_apart(&plain, key) } else { plain };
-            let number = taken.entry(name.clone()).or_default();
+        for key in unique {
+            let plain = preferred_name(key);
+            let name = if counts[&plain] > 1 { with_id(&plain, key) } else { plain };
+            let number = used.entry(name.clone()).or_default();
             *number = number.saturating_add(1);
             let name = if *number > 1 { format!("{name}#{number}") } else { name };
             names.insert(key.clone(), name);
@@ -51,30 +50,30 @@ impl Called {
         Self { names }
     }
 
-    /// Whether there is only one machine.
+    /// Whether there is a single machine.
     pub(crate) fn is_one(&self) -> bool {
         self.names.len() <= 1
     }
 
-    /// What a machine is called.
-    pub(crate) fn name(&self, key: &Key) -> &str {
+    /// Name of a machine.
+    pub(crate) fn name(&self, key: &MachineKey) -> &str {
         self.names.get(key).map_or("unknown", String::as_str)
     }
 
-    /// The same as conditions say it, which do not where there is only one.
-    pub(crate) fn in_conditions(&self, key: &Key) -> Option<String> {
+    /// Name of a machine in conditions; `None` for a single machine.
+    pub(crate) fn in_conditions(&self, key: &MachineKey) -> Option<String> {
         (!self.is_one()).then(|| self.name(key).to_owned())
     }
 }
 
-/// As it calls itself, or the beginning of its id.
-fn wished(key: &Key) -> String {
+/// Host name, or the beginning of the id.
+fn preferred_name(key: &MachineKey) -> String {
     let id = || key.machine.as_deref().filter(|id| !id.contains(' ')).map(|id| beginning(id, 8));
     key.name.clone().or_else(id).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Where two have one name, the id follows it.
-fn told_apart(name: &str, key: &Key) -> String {
+/// Name with the id, for duplicates.
+fn with_id(name: &str, key: &MachineKey) -> String {
     match key.machine.as_deref().filter(|_| key.name.is_some()) {
         Some(id) => format!("{name}#{}", beginning(id, 4)),
         None => name.to_owned(),
@@ -89,7 +88,7 @@ fn beginning(text: &str, letters: usize) -> String {
 mod tests {
     use super::*;
 
-    fn node(name: Option<&str>, machine: Option<&str>) -> Key {
+    fn node(name: Option<&str>, machine: Option<&str>) -> MachineKey {
         let (name, machine) = (name.map(str::to_owned), machine.map(str::to_owned));
         key(&Node { name, machine, ..Node::default() }, &System::default())
     }
@@ -104,16 +103,16 @@ mod tests {
             node(Some("n1"), Some("aaaa1")),
             node(None, None),
         ];
-        let called = Called::from_keys(keys.iter().chain(&keys));
-        let names: Vec<&str> = keys.iter().map(|key| called.name(key)).collect();
-        assert_eq!(names, ["n1#aaaa", "n1#bbbb", "n2", "cccccccc", "n1#aaaa#2", "unknown"]);
-        assert_eq!(called.in_conditions(&keys[2]).as_deref(), Some("n2"));
+        let names = MachineNames::from_keys(keys.iter().chain(&keys));
+        let all: Vec<&str> = keys.iter().map(|key| names.name(key)).collect();
+        assert_eq!(all, ["n1#aaaa", "n1#bbbb", "n2", "cccccccc", "n1#aaaa#2", "unknown"]);
+        assert_eq!(names.in_conditions(&keys[2]).as_deref(), Some("n2"));
     }
 
     #[test]
     fn one_machine_needs_no_name() {
         let key = node(Some("n1"), None);
-        assert_eq!(Called::from_keys([&key, &key].into_iter()).in_conditions(&key), None);
+        assert_eq!(MachineNames::from_keys([&key, &key].into_iter()).in_conditions(&key), None);
     }
 
     #[test]
@@ -123,7 +122,7 @@ mod tests {
         };
         assert_eq!(of("A"), of("A"));
         let keys = [of("A"), of("B")];
-        let called = Called::from_keys(keys.iter());
+        let called = MachineNames::from_keys(keys.iter());
         assert_eq!(keys.each_ref().map(|key| called.name(key)), ["unknown", "unknown#2"]);
     }
 }

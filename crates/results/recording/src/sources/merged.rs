@@ -1,4 +1,4 @@
-//! The file that several recordings become.
+//! The file of a merged recording.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,31 +6,29 @@ use std::path::{Path, PathBuf};
 use howlate_model::{Header, Line};
 
 use crate::CreateError;
-use crate::rewrite::Rewriting;
+use crate::rewrite::Rewrite;
 
-/// A merged recording that is being written. Until it is [closed](Self::close) its place is taken by an empty file, which
-/// goes when it is given up.
-pub struct Merged {
-    out: Option<Rewriting>,
+/// A merged recording that is being written. Until it is [closed](Self::close), an empty file reserves
+/// its path; dropping removes that.
+pub struct MergedFile {
+    out: Option<Rewrite>,
     path: PathBuf,
     is_placed: bool,
 }
 
-impl Merged {
-    /// Begins one.
+impl MergedFile {
     ///
     /// # Errors
     ///
-    /// When there is something at `path` already, or nothing can be written there.
+    /// When `path` exists, or cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<Self, CreateError> {
         let failed = |source| CreateError::new(path, source);
         File::create_new(path).map_err(failed)?;
         let mut merged = Self { out: None, path: path.to_owned(), is_placed: false };
-        merged.out = Some(Rewriting::begin(path, header).map_err(failed)?);
+        merged.out = Some(Rewrite::begin(path, header).map_err(failed)?);
         Ok(merged)
     }
 
-    /// Appends a line.
     ///
     /// # Errors
     ///
@@ -40,7 +38,7 @@ impl Merged {
         out.iter_mut().try_for_each(|out| out.write(line)).map_err(|source| CreateError::new(path, source))
     }
 
-    /// Puts it in its place, whole.
+    /// Moves the complete file into place.
     ///
     /// # Errors
     ///
@@ -53,7 +51,7 @@ impl Merged {
     }
 }
 
-impl Drop for Merged {
+impl Drop for MergedFile {
     fn drop(&mut self) {
         if !self.is_placed {
             drop(std::fs::remove_file(&self.path));

@@ -1,7 +1,7 @@
-//! Several recordings, read as the lines of one.
+//! Merges several recordings while reading them.
 //!
-//! What is known of each before its lines are read is little (`candidate.rs`), so that there may be thousands; then one
-//! after the other is read, and handed on only when it is known to be whole (`complete_lines.rs`).
+//! Only headers are read in advance (`candidate.rs`), so that there may be thousands; each recording is read
+//! completely before its lines are used (`complete_lines.rs`).
 
 mod candidate;
 mod complete_lines;
@@ -18,36 +18,35 @@ use howlate_model::{
     RecordingEnd, SourceRecording, System,
 };
 
-use self::candidate::Candidate;
-use self::complete_lines::{Ending, Whole};
-use self::machine_names::{Called, key};
-pub use self::merged::Merged;
-use crate::merge::{Merge, side_by_side};
+use self::candidate::SourceCandidate;
+use self::complete_lines::{CompleteRecording, RecordingEnding};
+use self::machine_names::{MachineNames, key};
+pub use self::merged::MergedFile;
+use crate::merge::{LineMerger, side_by_side};
 
-/// As many conditions are in the header; others follow it, so that no line is too long to be read.
+/// Conditions in the header; more follow as lines, to limit the line length.
 const IN_HEADER: usize = 8_192;
 
-/// Why several recordings cannot be read as one.
+/// Why recordings cannot be merged.
 #[derive(Debug, thiserror::Error)]
-pub enum NoSource {
-    /// None of them can be read.
+pub enum SourceError {
+    /// None can be read.
     #[error("none of {} recordings can be read: {first}", of)]
     Unreadable {
-        /// How many there are.
+        /// Number of recordings.
         of: usize,
-        /// What is wrong with the first.
+        /// Error of the first.
         first: String,
     },
-    /// They have more conditions than one recording may.
+    /// Too many conditions.
     #[error("they have {found} conditions together; one recording has {CONDITIONS_MOST} at most")]
     TooManyConditions {
-        /// How many conditions they have together.
+        /// Number of conditions.
         found: usize,
     },
 }
 
-impl NoSource {
-    /// What to do.
+impl SourceError {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Unreadable { .. } => {
@@ -60,22 +59,22 @@ impl NoSource {
     }
 }
 
-/// Several recordings that are read as one: its header, then its lines.
+/// The merged recording: a header, then lines.
 #[derive(Debug)]
 pub struct Sources {
     header: Header,
-    merge: Merge,
-    called: Called,
-    waiting: VecDeque<Candidate>,
-    /// Recordings whose lines were handed on, by id.
+    merge: LineMerger,
+    names: MachineNames,
+    waiting: VecDeque<SourceCandidate>,
+    /// Ids of recordings that were used.
     counted: HashSet<String>,
-    /// Lines to be handed on next.
+    /// Lines to return next.
     next: VecDeque<Line>,
-    /// What moves the times of each boot.
-    of_boots: HashMap<String, i64>,
-    /// The one that is read at present.
-    current: Option<(Candidate, Whole)>,
-    /// Whether its lines were counted already, as part of another one.
+    /// Time offsets by boot.
+    boot_offsets: HashMap<String, i64>,
+    /// The recording being read.
+    current: Option<(SourceCandidate, CompleteRecording)>,
+    /// Whether the current lines are of a recording already used.
     skips: bool,
     how: EndReason,
     until: MonotonicTime,
@@ -83,39 +82,39 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Looks at the first line of each of `paths`. The merged recording gets this `id`, and is said to be made by a
-    /// command line of these `arguments`.
+    /// Reads the headers of `paths`. The merged recording gets this `id` and `arguments`.
     ///
     /// # Errors
     ///
-    /// When none can be read, or they have too many conditions.
-    pub fn open(paths: &[PathBuf], id: String, arguments: Vec<String>) -> Result<Self, NoSource> {
+    /// When none can be read, or there are too many conditions.
+    pub fn open(paths: &[PathBuf], id: String, arguments: Vec<String>) -> Result<Self, SourceError> {
         let (candidates, left_out) = candidates(paths);
-        let Some(first) = candidates.iter().min_by(|one, other| one.started.cmp(&other.started)) else {
+        let Some(first) = candidates.iter().min_by(|a, b| a.started.cmp(&b.started)) else {
             let first = left_out.first().map(|(_, reason)| reason.clone()).unwrap_or_default();
-            return Err(NoSource::Unreadable { of: paths.len(), first });
+            return Err(SourceError::Unreadable { of: paths.len(), first });
         };
-        let called = Called::from_keys(candidates.iter().flat_map(Candidate::keys));
-        let conditions = together(&candidates, &called);
+        let names = MachineNames::from_keys(candidates.iter().flat_map(SourceCandidate::keys));
+        let conditions = all_conditions(&candidates, &names);
         if conditions.len() > CONDITIONS_MOST {
-            return Err(NoSource::TooManyConditions { found: conditions.len() });
+            return Err(SourceError::TooManyConditions { found: conditions.len() });
         }
         let listed = conditions[..conditions.len().min(IN_HEADER)].to_vec();
-        let unreadable = |first| NoSource::Unreadable { of: paths.len(), first };
-        let common = common(first.header().map_err(unreadable)?, &called);
+        let unreadable = |first| SourceError::Unreadable { of: paths.len(), first };
+        let common = common(first.header().map_err(unreadable)?, &names);
         let header = Header { id: Some(id), arguments, conditions: listed, ..common };
-        let more = conditions.iter().skip(IN_HEADER).map(|one| Line::Condition(Box::new(one.clone())));
+        let more =
+            conditions.iter().skip(IN_HEADER).map(|condition| Line::Condition(Box::new(condition.clone())));
         let caveats =
             left_out.into_iter().map(|(path, reason)| Line::Caveat(Caveat::SourceLeftOut { path, reason }));
         Ok(Self {
             next: more.chain(caveats).collect(),
             until: header.at,
             header,
-            merge: Merge::into_conditions(conditions),
-            called,
+            merge: LineMerger::into_conditions(conditions),
+            names,
             waiting: candidates.into(),
             counted: HashSet::new(),
-            of_boots: HashMap::new(),
+            boot_offsets: HashMap::new(),
             current: None,
             skips: false,
             how: EndReason::Done,
@@ -123,12 +122,12 @@ impl Sources {
         })
     }
 
-    /// The first line of the merged recording.
+    /// Header of the merged recording.
     pub const fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Begins with the next recording; `false` when there is none.
+    /// Starts the next recording; `false` if there is none.
     fn begin(&mut self) -> bool {
         let Some(candidate) = self.waiting.pop_front() else { return false };
         let path = candidate.name();
@@ -136,22 +135,22 @@ impl Sources {
             self.next.push_back(Line::Caveat(Caveat::SourceTwice { path }));
             return true;
         }
-        match Whole::read(candidate.path()) {
+        match CompleteRecording::read(candidate.path()) {
             Ok((header, whole)) => self.take(candidate, header, whole),
             Err(reason) => {
                 self.next.push_back(Line::Caveat(Caveat::SourceLeftOut { path, reason }));
-                // What is damaged here may have come whole another time.
+                // Another copy may be complete.
                 candidate.without_first().into_iter().for_each(|other| self.waiting.push_front(other));
             }
         }
         true
     }
 
-    fn take(&mut self, candidate: Candidate, header: Header, whole: Whole) {
+    fn take(&mut self, candidate: SourceCandidate, header: Header, whole: CompleteRecording) {
         let twins = candidate.twins().map(|path| Line::Caveat(Caveat::SourceTwice { path }));
         self.next.extend(twins);
         self.ends(&candidate, whole.ending());
-        let conditions = candidate.conditions(&self.called);
+        let conditions = candidate.conditions(&self.names);
         let moved_by = self.moved_by(&candidate);
         if self.merge.begin(&conditions, moved_by).is_err() {
             let reason = "it changed while it was read".to_owned();
@@ -161,28 +160,28 @@ impl Sources {
         self.counted.insert(candidate.id.clone());
         self.skips = false;
         if !candidate.is_merged() {
-            let source = candidate.source(header, &self.called, moved_by);
+            let source = candidate.source(header, &self.names, moved_by);
             self.next.push_back(Line::Source(Box::new(source)));
         }
         self.current = Some((candidate, whole));
     }
 
-    /// What moves the times of a recording to the merged clock: the same for all of one boot, which have one clock.
-    fn moved_by(&mut self, candidate: &Candidate) -> i64 {
+    /// Time offsets by boot.
+    fn moved_by(&mut self, candidate: &SourceCandidate) -> i64 {
         let move_it = || candidate.moved_by(&self.header);
         match candidate.boot() {
-            Some(boot) => *self.of_boots.entry(boot.to_owned()).or_insert_with(move_it),
+            Some(boot) => *self.boot_offsets.entry(boot.to_owned()).or_insert_with(move_it),
             None => move_it(),
         }
     }
 
-    /// Says what is not whole about a recording.
-    fn ends(&mut self, candidate: &Candidate, ending: Ending) {
+    /// Adds caveats about an incomplete recording.
+    fn ends(&mut self, candidate: &SourceCandidate, ending: RecordingEnding) {
         let path = candidate.name();
         let (how, caveat) = match ending {
-            Ending::InOrder(how) => (how, None),
-            Ending::CutOff => (EndReason::Interrupted, Some(Caveat::RecordingCutOff { path })),
-            Ending::Missing => (EndReason::Interrupted, Some(Caveat::NoEnd { path })),
+            RecordingEnding::InOrder(how) => (how, None),
+            RecordingEnding::CutOff => (EndReason::Interrupted, Some(Caveat::RecordingCutOff { path })),
+            RecordingEnding::Missing => (EndReason::Interrupted, Some(Caveat::NoEnd { path })),
         };
         if self.how == EndReason::Done || how == EndReason::StoppedAbove {
             self.how = how;
@@ -190,12 +189,12 @@ impl Sources {
         self.next.extend(caveat.map(Line::Caveat));
     }
 
-    /// A line of the current recording.
+    /// Handles a line of the current recording.
     fn line(&mut self, line: Line) {
         match line {
             Line::Source(source) => self.part(*source),
             Line::End(_) | Line::Header(_) => {}
-            // Also of a part that is skipped: what comes after it is numbered with it.
+            // Also in skipped parts: later lines are numbered with it.
             Line::Condition(mut condition) => {
                 condition.node = self.current_name(condition.node.take());
                 self.next.extend(self.merge.lines(Line::Condition(condition)));
@@ -208,7 +207,7 @@ impl Sources {
         }
     }
 
-    /// One of the recordings that a merged one was made of begins.
+    /// A source of a merged recording begins.
     fn part(&mut self, source: SourceRecording) {
         self.skips = !self.counted.insert(source.id.clone());
         if self.skips {
@@ -217,17 +216,16 @@ impl Sources {
             self.next.push_back(Line::Caveat(Caveat::SourceTwice { path }));
             return;
         }
-        let called = self.called.name(&key(&source.node, &source.system)).to_owned();
+        let called = self.names.name(&key(&source.node, &source.system)).to_owned();
         self.next.push_back(self.merge.line(Line::Source(Box::new(SourceRecording { called, ..source }))));
     }
 
-    /// What the machine of a condition of the current recording is called now.
+    /// New node name of a condition of the current recording.
     fn current_name(&self, before: Option<String>) -> Option<String> {
         let (candidate, _) = self.current.as_ref()?;
-        self.called.in_conditions(candidate.key_of(before.as_deref()))
+        self.names.in_conditions(candidate.key_of(before.as_deref()))
     }
 
-    /// The last line.
     fn end(&mut self) -> Option<Line> {
         let is_first = !std::mem::replace(&mut self.is_over, true);
         is_first.then_some(Line::End(RecordingEnd { at: self.until, how: self.how }))
@@ -252,23 +250,23 @@ impl Iterator for Sources {
     }
 }
 
-/// What the merged recording's first line says, but for its conditions: of the machine only what is true of all.
-fn common(first: Header, called: &Called) -> Header {
+/// Header of the merged recording without conditions; about machines only what is common to all.
+fn common(first: Header, names: &MachineNames) -> Header {
     let first = Header { format: FORMAT, command: Command::Merge, ..first };
-    if called.is_one() {
+    if names.is_one() {
         return first;
     }
     let (findings, settings) = (Vec::new(), Vec::new());
-    // What one of them went on until is not known of all together.
+    // The goals of single recordings do not apply to all.
     Header { node: Node::default(), system: System::default(), findings, settings, until: None, ..first }
 }
 
-/// Those that begin as recordings do, each once, and what is wrong with the others.
-fn candidates(paths: &[PathBuf]) -> (Vec<Candidate>, Vec<(String, String)>) {
-    let (mut candidates, mut left_out) = (Vec::<Candidate>::new(), Vec::new());
+/// Readable recordings without duplicates, and errors of the others.
+fn candidates(paths: &[PathBuf]) -> (Vec<SourceCandidate>, Vec<(String, String)>) {
+    let (mut candidates, mut left_out) = (Vec::<SourceCandidate>::new(), Vec::new());
     let mut places: HashMap<String, usize> = HashMap::new();
     for path in paths {
-        match Candidate::read(path) {
+        match SourceCandidate::read(path) {
             Err(reason) => left_out.push((path.display().to_string(), reason)),
             Ok(candidate) => match places.get(&candidate.id) {
                 Some(place) => candidates[*place].joins(candidate),
@@ -282,9 +280,9 @@ fn candidates(paths: &[PathBuf]) -> (Vec<Candidate>, Vec<(String, String)>) {
     (candidates, left_out)
 }
 
-/// The conditions of all, each as often as the recording has it that has it most often.
-fn together(candidates: &[Candidate], called: &Called) -> Vec<Condition> {
-    let each: Vec<Vec<Condition>> = candidates.iter().map(|one| one.conditions(called)).collect();
+/// Conditions of all, each as often as in the recording that has it most often.
+fn all_conditions(candidates: &[SourceCandidate], names: &MachineNames) -> Vec<Condition> {
+    let each: Vec<Vec<Condition>> = candidates.iter().map(|candidate| candidate.conditions(names)).collect();
     let mut seen: HashMap<&Condition, Times> = HashMap::new();
     for (recording, conditions) in each.iter().enumerate() {
         conditions.iter().for_each(|condition| seen.entry(condition).or_default().add(recording));

@@ -83,10 +83,10 @@ fn sum(header: &Header, lines: impl Iterator<Item = Line>) -> Sum {
             _ => {}
         }
     }
-    let one = |(condition, block): (Condition, Block)| {
+    let total = |(condition, block): (Condition, Block)| {
         (condition.node, block.latency, block.missed_periods, block.worst.first().copied())
     };
-    conditions.into_iter().zip(blocks).map(one).collect()
+    conditions.into_iter().zip(blocks).map(total).collect()
 }
 
 fn caveats(paths: &[PathBuf]) -> Vec<Caveat> {
@@ -96,7 +96,7 @@ fn caveats(paths: &[PathBuf]) -> Vec<Caveat> {
 /// Writes the merged recording, and reads it back.
 fn written(paths: &[PathBuf], out: &Path) -> Sum {
     let sources = open(paths);
-    let mut merged = Merged::create(out, sources.header()).unwrap();
+    let mut merged = MergedFile::create(out, sources.header()).unwrap();
     sources.for_each(|line| merged.write(&line).unwrap());
     merged.close().unwrap();
     let reader = Reader::open(out).unwrap();
@@ -127,7 +127,7 @@ proptest! {
         let (first, second) = (folder.path().join("first"), folder.path().join("second"));
         let at_once = written(&paths, &first);
         let count = |name: &str| -> u64 {
-            at_once.iter().filter(|one| one.0.as_deref() == Some(name)).map(|one| one.1.count()).sum()
+            at_once.iter().filter(|total| total.0.as_deref() == Some(name)).map(|total| total.1.count()).sum()
         };
         let of = |blocks: &[Late]| blocks.iter().map(|(_, late)| late.len() as u64).sum::<u64>();
         prop_assert_eq!((count("n1"), count("n2")), (of(a) + of(c), of(b)));
@@ -136,7 +136,7 @@ proptest! {
         let rest = [second, paths[2].clone(), paths[0].clone()];
         let mut stepwise = written(&rest, &folder.path().join("third"));
         let mut at_once = at_once;
-        let key = |one: &(Option<String>, Distribution, u64, Option<WorstWakeup>)| (one.0.clone(), one.1.count(), one.2);
+        let key = |total: &(Option<String>, Distribution, u64, Option<WorstWakeup>)| (total.0.clone(), total.1.count(), total.2);
         stepwise.sort_by_key(key);
         at_once.sort_by_key(key);
         prop_assert_eq!(stepwise, at_once);
@@ -152,7 +152,7 @@ fn what_was_sent_twice_counts_once_and_the_whole_copy_is_taken() {
     std::fs::write(&cut, &whole[..whole.len() * 3 / 4]).unwrap();
     paths.insert(0, cut.clone());
     let counts = |paths: &[PathBuf]| {
-        sum(&open(paths).header().clone(), open(paths)).iter().map(|one| one.1.count()).sum::<u64>()
+        sum(&open(paths).header().clone(), open(paths)).iter().map(|total| total.1.count()).sum::<u64>()
     };
     assert_eq!(counts(&paths), 6);
     assert_eq!(caveats(&paths), [Caveat::SourceTwice { path: cut.display().to_string() }]);
@@ -176,7 +176,7 @@ fn what_is_damaged_is_left_out_whole_and_named() {
     let left_out = caveats(&all);
     let reasons: Vec<&str> = left_out
         .iter()
-        .map(|one| if let Caveat::SourceLeftOut { reason, .. } = one { reason.as_str() } else { "" })
+        .map(|total| if let Caveat::SourceLeftOut { reason, .. } = total { reason.as_str() } else { "" })
         .collect();
     assert!(reasons.iter().any(|reason| reason.contains("is damaged")), "{reasons:?}");
     assert!(reasons.iter().any(|reason| reason.contains("has format 99")), "{reasons:?}");
@@ -185,7 +185,7 @@ fn what_is_damaged_is_left_out_whole_and_named() {
     assert_eq!(total(&all), 2, "nothing of a damaged one");
     assert!(matches!(
         Sources::open(&all[2..], String::new(), vec![]),
-        Err(NoSource::Unreadable { of: 2, .. })
+        Err(SourceError::Unreadable { of: 2, .. })
     ));
 }
 
@@ -203,7 +203,7 @@ fn a_policy_that_was_refused_is_kept_apart_from_where_it_ran() {
         writer.close();
     }
     let counts: Vec<u64> =
-        sum(&open(&paths).header().clone(), open(&paths)).iter().map(|one| one.1.count()).collect();
+        sum(&open(&paths).header().clone(), open(&paths)).iter().map(|total| total.1.count()).collect();
     assert_eq!(counts, [2, 1]);
 }
 
@@ -242,7 +242,7 @@ fn conditions_that_come_later_are_told_apart_by_machine_too() {
         writer.close();
     }
     let sum = sum(&open(&paths).header().clone(), open(&paths));
-    let named: Vec<_> = sum.iter().map(|one| (one.0.as_deref(), one.1.count())).collect();
+    let named: Vec<_> = sum.iter().map(|total| (total.0.as_deref(), total.1.count())).collect();
     assert_eq!(named, [(Some("n1"), 1), (Some("n2"), 1)]);
 }
 
@@ -304,14 +304,14 @@ fn a_part_that_is_skipped_leaves_the_conditions_of_the_others_as_they_are() {
     with_late_comer(&at("a"), "a", 5, &[7, 8]);
     with_late_comer(&at("c"), "c", 6, &[9, 10, 11]);
     let both = written(&[at("a"), at("c")], &at("both"));
-    let counts = |sum: &Sum| sum.iter().map(|one| one.1.count()).collect::<Vec<_>>();
+    let counts = |sum: &Sum| sum.iter().map(|total| total.1.count()).collect::<Vec<_>>();
     assert_eq!(counts(&both), [0, 2, 3]);
     for (first, then) in [("a", "1"), ("c", "2")] {
         let again = written(&[at(first), at("both")], &at(then));
         let mut found = counts(&again);
         found.sort_unstable();
         assert_eq!(found, [0, 2, 3], "{first}");
-        let late = |count| again.iter().find(|one| one.1.count() == count).unwrap().1.clone();
+        let late = |count| again.iter().find(|total| total.1.count() == count).unwrap().1.clone();
         assert_eq!((late(2), late(3)), (both[1].1.clone(), both[2].1.clone()), "{first}");
     }
 }

@@ -8,7 +8,7 @@ use howlate_model::{HasProperties, Property, PropertyValue};
 use howlate_render::{self as render, ComparisonReport, Detail};
 
 use super::detail;
-use super::reading::{self, Opening, Reading, Texts};
+use super::reading::{self, ImportOptions, ReadOptions, TextMode};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::terminal;
@@ -19,8 +19,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitStatus, Error> {
         return self_test::run(args);
     }
     let format = args.output_format();
-    let texts = if format == ComparisonFormat::Json { Texts::AsRecorded } else { Texts::Legible };
-    let opening = Opening { texts, reading: Reading { unit: args.unit } };
+    let texts = if format == ComparisonFormat::Json { TextMode::AsRecorded } else { TextMode::Legible };
+    let opening = ReadOptions { texts, import: ImportOptions { unit: args.unit } };
     let tracks =
         args.recordings.iter().map(|path| reading::track(path, opening)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = args.recordings.iter().map(|path| reading::name(path)).collect();

@@ -90,5 +90,5 @@ fn record(args: &CyclicArgs, environment: &Environment, plan: &Plan, seed: u64) 
         ..request("cyclic", seed, environment, run, output, None)
     };
     measure(request, environment, plan, Resume::No)?;
-    Ok(reading::track(&path, reading::Texts::AsRecorded)?)
+    Ok(reading::track(&path, reading::TextMode::AsRecorded)?)
 }

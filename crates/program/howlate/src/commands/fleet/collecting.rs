@@ -8,7 +8,7 @@ use howlate_model::shell_path;
 use howlate_render as render;
 
 use super::super::record_folders;
-use super::reading::{self, Texts};
+use super::reading::{self, TextMode};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::terminal;
@@ -83,7 +83,7 @@ fn print_recorded(
 
 /// Combined results of the measuring nodes.
 fn print_measured(fleet: &Fleet, states: &[NodeStatus], is_json: bool) -> Result<ExitStatus, Error> {
-    let texts = if is_json { Texts::AsRecorded } else { Texts::Legible };
+    let texts = if is_json { TextMode::AsRecorded } else { TextMode::Legible };
     let analysis = reading::analysis(&fleet.folder, texts)?;
     let text = if is_json { json(fleet, states, &analysis)? } else { report_text(fleet, states, &analysis) };
     terminal::print_or_json(&text, is_json)?;

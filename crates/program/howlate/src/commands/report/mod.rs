@@ -14,7 +14,7 @@ use howlate_report::{Markdown, NamedRecording, ReportInput, markdown, page, png,
 
 use self::files::{Artifact, ReportFiles, must_be_new, open_file};
 use super::compare;
-use super::reading::{self, Opening, Reading, Texts};
+use super::reading::{self, ImportOptions, ReadOptions, TextMode};
 use super::{exports, record_folder, recordings_or_latest};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -99,7 +99,7 @@ pub(super) fn default_page(recordings: &[PathBuf]) -> Result<String, Error> {
 }
 
 fn tracks(recordings: &[PathBuf], args: &ReportArgs) -> Result<Vec<Track>, Error> {
-    let opening = Opening { texts: Texts::Legible, reading: Reading { unit: args.unit } };
+    let opening = ReadOptions { texts: TextMode::Legible, import: ImportOptions { unit: args.unit } };
     let track = |path: &PathBuf| Ok(reading::track(path, opening)?);
     recordings.iter().map(track).collect()
 }

@@ -7,7 +7,7 @@ mod saved;
 use std::sync::Arc;
 
 use howlate_render::{legible_lines, openmetrics};
-use howlate_serve::{Admission, Answer, Contents, Names, Server, Token, Wanted};
+use howlate_serve::{Admission, ContentRequest, ContentSource, HostNames, ServedContent, Server, Token};
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn server(args: &ServeArgs) -> Result<Server, Error> {
     let address = args.listen.address()?;
     let token = args.token_file.as_deref().map(Token::read).transpose()?;
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let names = Names::new([machine, args.listen.host().to_owned()]);
+    let names = HostNames::new([machine, args.listen.host().to_owned()]);
     Ok(Server::listen(address, Admission::at(address, token, args.no_auth, names)?)?)
 }
 
@@ -48,29 +48,29 @@ fn serve_recordings(args: &ServeArgs, server: &Server) -> Result<ExitStatus, Err
     let recordings = SavedRecordings::open(&args.recordings)?;
     let end = on_interrupt()?;
     print_addresses(server, args.json)?;
-    let contents: Arc<Contents> = Arc::new(move |request: &Wanted<'_>| match request.path {
-        PAGE => recordings.page().map_or_else(unavailable, Answer::Page),
+    let contents: Arc<ContentSource> = Arc::new(move |request: &ContentRequest<'_>| match request.path {
+        PAGE => recordings.page().map_or_else(unavailable, ServedContent::Page),
         METRICS if request.as_openmetrics2 => {
-            recordings.openmetrics2().map_or_else(unavailable, Answer::OpenMetrics2)
+            recordings.openmetrics2().map_or_else(unavailable, ServedContent::OpenMetrics2)
         }
         METRICS => recordings.metrics().map_or_else(unavailable, |text| metrics(text, request)),
-        _ => Answer::Nothing,
+        _ => ServedContent::NotFound,
     });
-    server.answer_until(&end, &contents);
+    server.serve_until(&end, &contents);
     Ok(ExitStatus::Done)
 }
 
 /// Metrics in the requested format.
-fn metrics(text: Arc<str>, request: &Wanted<'_>) -> Answer {
+fn metrics(text: Arc<str>, request: &ContentRequest<'_>) -> ServedContent {
     match request.as_openmetrics {
-        true => Answer::OpenMetrics(openmetrics(&text).into()),
-        false => Answer::Metrics(text),
+        true => ServedContent::OpenMetrics(openmetrics(&text).into()),
+        false => ServedContent::Metrics(text),
     }
 }
 
 /// The answer to an error, which may be temporary.
-fn unavailable(error: Error) -> Answer {
-    Answer::NotNow(legible_lines(&error.to_string()).into_owned())
+fn unavailable(error: Error) -> ServedContent {
+    ServedContent::NotNow(legible_lines(&error.to_string()).into_owned())
 }
 
 fn print_addresses(server: &Server, is_json: bool) -> Result<(), Error> {

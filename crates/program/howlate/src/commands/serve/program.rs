@@ -9,7 +9,7 @@ use std::time::Duration;
 use howlate_analyse::Analysis;
 use howlate_render as render;
 use howlate_report::{NamedRecording, ReportInput, page};
-use howlate_serve::{Answer, Contents, Server, Wanted};
+use howlate_serve::{ContentRequest, ContentSource, ServedContent, Server};
 use howlate_watch_session::{AnalysisQuery, WatchOutcome};
 use howlate_watched_program::WatchTarget;
 
@@ -33,19 +33,19 @@ pub(super) fn serve(process: &str, server: &Server, is_json: bool) -> Result<Exi
     print_addresses(server, is_json)?;
     let (sender, name, end) =
         (Mutex::new(sender), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));
-    let contents: Arc<Contents> = Arc::new(move |request: &Wanted<'_>| match request.path {
-        PAGE => render_so_far(&sender, page_of(name.clone())).map_or_else(too_late, Answer::Page),
+    let contents: Arc<ContentSource> = Arc::new(move |request: &ContentRequest<'_>| match request.path {
+        PAGE => render_so_far(&sender, page_of(name.clone())).map_or_else(too_late, ServedContent::Page),
         METRICS if request.as_openmetrics2 => {
             render_so_far(&sender, |analysis| render::openmetrics2(&[analysis], &[String::new()]))
-                .map_or_else(too_late, Answer::OpenMetrics2)
+                .map_or_else(too_late, ServedContent::OpenMetrics2)
         }
         METRICS => {
             render_so_far(&sender, metrics).map_or_else(too_late, |text| super::metrics(text, request))
         }
-        _ => Answer::Nothing,
+        _ => ServedContent::NotFound,
     });
     let WatchOutcome { no_data_reason, .. } = std::thread::scope(|scope| {
-        scope.spawn(|| server.answer_until(&end, &contents));
+        scope.spawn(|| server.serve_until(&end, &contents));
         let outcome = watching.run(&mut watched, &environment.interrupted);
         end.store(true, Ordering::Relaxed);
         outcome
@@ -79,6 +79,6 @@ fn render_so_far(
     response.recv_timeout(ANSWER_TIMEOUT).ok()
 }
 
-fn too_late() -> Answer {
-    Answer::NotNow("The watch is over, or takes too long to say what is known.".to_owned())
+fn too_late() -> ServedContent {
+    ServedContent::Unavailable("The watch is over, or takes too long to say what is known.".to_owned())
 }

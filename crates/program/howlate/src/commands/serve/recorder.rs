@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use howlate_analyse::incidents::LateCounts;
 use howlate_model::shell_path;
-use howlate_recording::{Follow, has_ended};
+use howlate_recording::{FolderFollower, has_ended};
 use howlate_render::{late_metrics, late_metrics_protobuf, record_has_ended};
-use howlate_serve::{Answer, Contents, Server, Wanted};
+use howlate_serve::{ContentRequest, ContentSource, ServedContent, Server};
 
 use super::{METRICS, PAGE, metrics, print_addresses, record_folder, unavailable};
 use crate::error::Error;
@@ -28,12 +28,12 @@ pub(super) fn serve(folder: &Path, server: &Server, is_json: bool) -> Result<Exi
     }
     print_addresses(server, is_json)?;
     let folder = folder.to_owned();
-    let contents: Arc<Contents> = Arc::new(move |request: &Wanted<'_>| match request.path {
-        PAGE => page(&folder).map_or_else(unavailable, |page| Answer::Page(page.into())),
+    let contents: Arc<ContentSource> = Arc::new(move |request: &ContentRequest<'_>| match request.path {
+        PAGE => page(&folder).map_or_else(unavailable, |page| ServedContent::Page(page.into())),
         METRICS => count(&counts, request).unwrap_or_else(unavailable),
-        _ => Answer::Nothing,
+        _ => ServedContent::NotFound,
     });
-    server.answer_until(&end, &contents);
+    server.serve_until(&end, &contents);
     Ok(ExitStatus::Done)
 }
 
@@ -42,12 +42,12 @@ fn page(folder: &Path) -> Result<String, Error> {
     Ok(record_folder::page(folder, &record_folder::read(folder, &moments, None)?))
 }
 
-fn count(counts: &Mutex<(Follow, LateCounts)>, request: &Wanted<'_>) -> Result<Answer, Error> {
+fn count(counts: &Mutex<(Follow, LateCounts)>, request: &ContentRequest<'_>) -> Result<ServedContent, Error> {
     let mut guard = counts.lock().unwrap_or_else(PoisonError::into_inner);
     let (follow, counts) = &mut *guard;
     follow.read(|line| counts.add(&line))?;
     Ok(match request.as_protobuf {
-        true => Answer::Protobuf(late_metrics_protobuf(counts).into()),
+        true => ServedContent::Protobuf(late_metrics_protobuf(counts).into()),
         false => metrics(late_metrics(counts).into(), request),
     })
 }

@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 use howlate_analyse::Analysis;
 use howlate_render as render;
-use howlate_serve::Fresh;
+use howlate_serve::FileCache;
 
-use crate::commands::reading::{self, Texts};
+use crate::commands::reading::{self, TextMode};
 use crate::commands::{recordings_or_latest, report};
 use crate::error::Error;
 
 /// The given recordings, or always the most recent run.
 pub(super) struct SavedRecordings {
     paths: Vec<PathBuf>,
-    page: Fresh,
-    metrics: Fresh,
-    openmetrics2: Fresh,
+    page: FileCache,
+    metrics: FileCache,
+    openmetrics2: FileCache,
 }
 
 impl SavedRecordings {
     /// Fails where they are missing or are no recordings.
     pub(super) fn open(paths: &[PathBuf]) -> Result<Self, Error> {
-        let fresh = Fresh::default;
+        let fresh = FileCache::default;
         let recordings =
             Self { paths: paths.to_vec(), page: fresh(), metrics: fresh(), openmetrics2: fresh() };
         recordings.metrics()?;
@@ -46,7 +46,7 @@ impl SavedRecordings {
 
     fn read_if_changed(
         &self,
-        fresh: &Fresh,
+        fresh: &FileCache,
         make: fn(&[PathBuf]) -> Result<String, Error>,
     ) -> Result<Arc<str>, Error> {
         let recordings = recordings_or_latest(&self.paths)?;
@@ -59,7 +59,7 @@ impl SavedRecordings {
 }
 
 fn metrics(recordings: &[PathBuf], format: fn(&[&Analysis], &[String]) -> String) -> Result<String, Error> {
-    let read = |path: &PathBuf| reading::analysis(path, Texts::Legible);
+    let read = |path: &PathBuf| reading::analysis(path, TextMode::Legible);
     let analyses: Vec<Analysis> = recordings.iter().map(read).collect::<Result<_, _>>()?;
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
     Ok(format(&analyses.iter().collect::<Vec<_>>(), &names))

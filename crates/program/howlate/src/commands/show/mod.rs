@@ -8,7 +8,7 @@ use howlate_recording::write_table;
 use howlate_render::{self as render, Detail, legible};
 
 use super::formats::{FormattedResults, is_json};
-use super::reading::{self, Opening, Reading, Texts, block_columns, is_several};
+use super::reading::{self, ImportOptions, ReadOptions, TextMode, block_columns, is_several};
 use super::why::is_explained;
 use super::{detail, exports, merge, record_folder, record_folders, recordings_or_latest};
 use crate::error::Error;
@@ -23,8 +23,8 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitStatus, Error> {
     if let Some(folder) = record_folder::folder(&args.recordings, &args.moments)? {
         return record_folder::show(folder, args);
     }
-    let texts = if is_json(args.output_format()) { Texts::AsRecorded } else { Texts::Legible };
-    let opening = Opening { texts, reading: Reading { unit: args.unit } };
+    let texts = if is_json(args.output_format()) { TextMode::AsRecorded } else { TextMode::Legible };
+    let opening = ReadOptions { texts, import: ImportOptions { unit: args.unit } };
     let mut recordings = recordings_or_latest(&args.recordings)?;
     let mut merge_status = ExitStatus::Done;
     if let Some(out) = &args.out {
@@ -78,7 +78,7 @@ fn timelines(paths: &[PathBuf], analyses: &[Analysis]) -> Result<ExitStatus, Err
     else {
         return Err(Error::OneTraceAtATime);
     };
-    let cpus = reading::kept_timelines(path, analysis);
+    let cpus = reading::recorded_timelines(path, analysis);
     if cpus.is_empty() {
         return Err(Error::NoTimelines { path: path.clone() });
     }

@@ -1,4 +1,4 @@
-//! What all CPUs did, read back from a file beside a recording.
+//! Reading of timeline files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,45 +9,43 @@ use serde::Deserialize;
 
 use crate::bounded::text_within;
 
-/// Nobody writes a longer one.
 const LONGEST: u64 = 64 << 20;
-/// Which of the groups of lanes are CPUs.
+/// Process id of the CPUs' lanes.
 const CPUS: u32 = 0;
-/// A stretch of a lane.
+/// A complete event: a bar.
 const COMPLETE: &str = "X";
-/// What nobody knows is called.
+/// Name of unknown occupants.
 const NOT_SEEN: &str = "not seen";
 
 #[derive(Deserialize)]
-struct Trace {
+struct TraceFile {
     #[serde(rename = "traceEvents")]
-    events: Vec<Event>,
+    events: Vec<TraceEvent>,
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct TraceEvent {
     ph: String,
     pid: u32,
-    /// What tells of a group of lanes has none.
+    /// Absent in metadata of a process.
     #[serde(default)]
     tid: u32,
     name: String,
-    /// Microseconds.
     #[serde(default)]
     ts: f64,
     #[serde(default)]
     dur: f64,
 }
 
-/// The CPUs of a file; `None` where it cannot be read.
+/// Timelines of a file; `None` if it cannot be read.
 pub fn read_timeline(path: &Path) -> Option<Vec<CpuTimeline>> {
-    let trace: Trace =
+    let trace: TraceFile =
         serde_json::from_str(&text_within(foreign::open_file_nofollow(path).ok()?, LONGEST).ok()?).ok()?;
     let mut cpus: BTreeMap<u32, Vec<Occupant>> = BTreeMap::new();
     for event in trace.events.into_iter().filter(|event| event.pid == CPUS) {
         match event.ph.as_str() {
             COMPLETE => cpus.entry(event.tid).or_default().push(occupant(&event)),
-            // Its name: a CPU that did nothing has a lane as well.
+            // An idle CPU has only its lane's name.
             _ if event.name == "thread_name" => drop(cpus.entry(event.tid).or_default()),
             _ => {}
         }
@@ -55,7 +53,7 @@ pub fn read_timeline(path: &Path) -> Option<Vec<CpuTimeline>> {
     Some(cpus.into_iter().map(|(cpu, stretches)| CpuTimeline { cpu, stretches }).collect())
 }
 
-fn occupant(event: &Event) -> Occupant {
+fn occupant(event: &TraceEvent) -> Occupant {
     let from = Some(MonotonicTime::from_nanos(nanos(event.ts)));
     Occupant { who: who(&event.name), ns: Span::from_nanos(nanos(event.dur).max(0).unsigned_abs()), from }
 }
@@ -65,7 +63,7 @@ fn nanos(micros: f64) -> i64 {
     (micros * 1e3).round() as i64
 }
 
-/// `rsync (9)` is a thread; interrupts and softirqs have no number.
+/// `rsync (9)` is a thread; interrupts and softirqs have no pid.
 fn who(name: &str) -> CpuHolder {
     let thread = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     let thread = thread.and_then(|(name, pid)| Some((name, pid.parse().ok()?)));
@@ -97,7 +95,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let cpus = read_timeline(&path).unwrap();
         assert_eq!(
-            cpus.iter().map(|one| (one.cpu, one.stretches.len())).collect::<Vec<_>>(),
+            cpus.iter().map(|timeline| (timeline.cpu, timeline.stretches.len())).collect::<Vec<_>>(),
             [(1, 0), (3, 3)]
         );
         let [thread, softirq, unseen] = &cpus[1].stretches[..] else { panic!("{cpus:?}") };

@@ -1,4 +1,4 @@
-//! Texts that are made of files, and made again when these have changed.
+//! A text made from files, cached until they change.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -7,62 +7,62 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::ServeError;
 
-/// A text that is made of files, once for each state that they are in. Who asks meanwhile waits for it.
+/// Caches one text; concurrent callers wait while it is made.
 #[derive(Debug, Default)]
-pub struct Fresh {
-    made: Mutex<Option<(Vec<Mark>, Arc<str>)>>,
+pub struct FileCache {
+    cached: Mutex<Option<(Vec<FileState>, Arc<str>)>>,
 }
 
-impl Fresh {
-    /// The text of the files as they are now, which `make` makes of them.
+impl FileCache {
+    /// The text for the current state of the files; `make` is called when they changed.
     ///
     /// # Errors
     ///
-    /// When one of them cannot be read again, or `make` fails.
+    /// When a file cannot be read repeatedly, or `make` fails.
     pub fn open<E: From<ServeError>>(
         &self,
         files: &[PathBuf],
         make: impl FnOnce() -> Result<String, E>,
     ) -> Result<Arc<str>, E> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        // Looked at before they are read: what is written meanwhile makes them different again.
-        let marks = files.iter().map(|path| Mark::of_file(path)).collect::<Result<Vec<_>, _>>()?;
-        if let Some((of, text)) = &*made
-            && *of == marks
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        // Read before the content: files that change meanwhile differ next time.
+        let states = files.iter().map(|path| FileState::of_file(path)).collect::<Result<Vec<_>, _>>()?;
+        if let Some((cached_states, text)) = &*cached
+            && *cached_states == states
         {
             return Ok(Arc::clone(text));
         }
         let text: Arc<str> = make()?.into();
-        *made = Some((marks, Arc::clone(&text)));
+        *cached = Some((states, Arc::clone(&text)));
         Ok(text)
     }
 }
 
-/// What tells a state of a file from another.
+/// Identity, length and time of a file, which change with its content.
 #[derive(Debug, PartialEq, Eq)]
-struct Mark {
+struct FileState {
     path: PathBuf,
     file: (u64, u64),
     bytes: u64,
     modified: (i64, i64),
 }
 
-impl Mark {
+impl FileState {
     fn of_file(path: &Path) -> Result<Self, ServeError> {
         let failed = |source| ServeError::File { path: path.to_owned(), source };
-        let found = path.metadata().map_err(failed)?;
-        match found.is_file() {
-            true => Ok(Self::new(path, &found)),
+        let metadata = path.metadata().map_err(failed)?;
+        match metadata.is_file() {
+            true => Ok(Self::new(path, &metadata)),
             false => Err(ServeError::NotAgain { path: path.to_owned() }),
         }
     }
 
-    fn new(path: &Path, found: &Metadata) -> Self {
+    fn new(path: &Path, metadata: &Metadata) -> Self {
         Self {
             path: path.to_owned(),
-            file: (found.dev(), found.ino()),
-            bytes: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
+            file: (metadata.dev(), metadata.ino()),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
         }
     }
 }
@@ -76,7 +76,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&path, "one").unwrap();
-        let fresh = Fresh::default();
+        let fresh = FileCache::default();
         let content = || std::fs::read_to_string(&path).map_err(|_| panic!("it was there a moment ago"));
         let text = || fresh.open::<ServeError>(std::slice::from_ref(&path), content);
         let first = text().unwrap();
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_can_be_read_once_only_is_refused() {
-        let fresh = Fresh::default();
+        let fresh = FileCache::default();
         let refused = fresh.open::<ServeError>(&[PathBuf::from("/dev/null")], || Ok(String::new()));
         assert!(matches!(refused, Err(ServeError::NotAgain { .. })));
     }

@@ -1,4 +1,4 @@
-//! Where the files are: in the recording's folder, under its name.
+//! Names of timeline files: next to the recording, with its name.
 //!
 //! ```text
 //! run.jsonl                                       the recording
@@ -12,29 +12,28 @@ use std::path::{Path, PathBuf};
 
 use crate::target::is_stream;
 
-/// What their names end in.
 pub(crate) const ENDING: &str = ".trace.json";
 
-/// Writes and removes the files beside one recording.
+/// Writes and removes the timelines of one recording.
 #[derive(Clone, Debug)]
-pub struct Beside {
+pub struct TimelineFiles {
     folder: PathBuf,
     stem: String,
 }
 
-impl Beside {
-    /// Those of the recording at `path`; `None` where what is written there is gone at once, or its name is no text.
+impl TimelineFiles {
+    /// Timelines of the recording at `path`; `None` if that is a stream, or its name is not UTF-8.
     pub fn of(path: &Path) -> Option<Self> {
         let stem = path.file_stem()?.to_str()?.to_owned();
         let folder = path.parent().unwrap_or(Path::new(""));
         (!is_stream(path)).then(|| Self { folder: folder.to_owned(), stem })
     }
 
-    /// Writes one, named after a moment; returns its name.
+    /// Writes a timeline named after `moment`; returns its file name.
     ///
     /// # Errors
     ///
-    /// The kernel's; nothing is written over.
+    /// The kernel's; existing files are not overwritten.
     pub fn write(&self, moment: &str, text: &str) -> io::Result<String> {
         let name = format!("{}.{moment}{ENDING}", self.stem);
         let path = self.folder.join(&name);
@@ -46,19 +45,17 @@ impl Beside {
         Ok(name)
     }
 
-    /// Removes one that it has written.
     pub fn remove(&self, name: &str) {
         drop(fs::remove_file(self.folder.join(name)));
     }
 }
 
-/// Whether a file of this name is one beside the recording whose name, without its ending, is `stem`.
+/// Whether `name` is a timeline of the recording with this stem.
 pub(crate) fn is_of(name: &str, stem: &str) -> bool {
     name.strip_prefix(stem).is_some_and(|rest| rest.starts_with('.') && rest.ends_with(ENDING))
 }
 
-/// The file of this name beside the recording at `path`, or in the folder there; `None` where it is not, or the name is that of
-/// a place somewhere else.
+/// Path of a timeline of the recording or folder at `path`; `None` if it does not exist, or the name is a path.
 pub fn timeline_beside(path: &Path, name: &str) -> Option<PathBuf> {
     let recording = path.canonicalize().ok()?;
     let folder = if recording.is_dir() { recording.as_path() } else { recording.parent()? };
@@ -77,10 +74,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.jsonl");
         fs::write(&path, "").unwrap();
-        let beside = Beside::of(&path).unwrap();
-        let name = beside.write("20261125T031207.123456Z", "{}").unwrap();
+        let files = TimelineFiles::of(&path).unwrap();
+        let name = files.write("20261125T031207.123456Z", "{}").unwrap();
         assert_eq!(name, "run.20261125T031207.123456Z.trace.json");
-        assert!(beside.write("20261125T031207.123456Z", "{}").is_err(), "nothing is written over");
+        assert!(files.write("20261125T031207.123456Z", "{}").is_err(), "nothing is written over");
         let elsewhere = folder.path().join("kept").with_extension("jsonl");
         symlink(&path, &elsewhere).unwrap();
         let place = folder.path().canonicalize().unwrap().join(&name);
@@ -89,7 +86,7 @@ mod tests {
         }
         assert_eq!(timeline_beside(&path, "../run.20261125T031207.123456Z.trace.json"), None);
         assert_eq!(timeline_beside(&path, "run.jsonl"), None);
-        beside.remove(&name);
+        files.remove(&name);
         assert_eq!(timeline_beside(&path, &name), None);
     }
 
@@ -98,6 +95,6 @@ mod tests {
         assert!(is_of("run.20261125T031207Z.trace.json", "run"));
         assert!(!is_of("run-2.20261125T031207Z.trace.json", "run"));
         assert!(!is_of("run.jsonl", "run") && !is_of("running.trace.json", "run"));
-        assert!(Beside::of(Path::new("/dev/null")).is_none());
+        assert!(TimelineFiles::of(Path::new("/dev/null")).is_none());
     }
 }
