@@ -1,4 +1,4 @@
-//! A file as text: whole lines, a chunk at a time, in UTF-8, whatever it is written in.
+//! Text of a file in chunks of whole lines, converted to UTF-8.
 
 use std::io::{self, Read};
 

@@ -25,17 +25,17 @@ pub struct Imported {
 
 /// What a file says of its run.
 #[derive(Default)]
-pub(crate) struct Draft {
+pub(crate) struct ImportDraft {
     /// The program that wrote it.
     pub(crate) of: &'static str,
-    /// The same with its version, as the result is headed.
+    /// Name with its version, for the heading of results.
     pub(crate) program: String,
-    /// What tells this result from others in the same file.
+    /// Name of this result among those of the file.
     pub(crate) name: Option<String>,
     /// RFC 3339; empty where it is not said.
     pub(crate) started: String,
     pub(crate) system: System,
-    pub(crate) series: Vec<Series>,
+    pub(crate) series: Vec<ImportedSeries>,
     /// What else a reader must know.
     pub(crate) notes: Vec<ImportNote>,
     /// Whether it does not say its unit.
@@ -45,7 +45,7 @@ pub(crate) struct Draft {
 }
 
 /// What one thread, or one CPU, was found to do.
-pub(crate) struct Series {
+pub(crate) struct ImportedSeries {
     pub(crate) mechanism: ForeignTool,
     pub(crate) thread: u32,
     /// What the file calls it, where it has a name.
@@ -131,7 +131,7 @@ fn end(is_cut: bool) -> Line {
     Line::End(RecordingEnd { at: MonotonicTime::default(), how })
 }
 
-impl Series {
+impl ImportedSeries {
     /// A series of which only the distribution is known.
     pub(crate) fn new(mechanism: ForeignTool, thread: usize, latency: Distribution) -> Self {
         let whole = Stretch { from: Span::ZERO, until: Span::ZERO, latency };
@@ -147,7 +147,7 @@ impl Series {
         }
     }
 
-    /// The same under the name that the file has for it.
+    /// The series with the file's name for it.
     pub(crate) fn named(self, name: &str) -> Self {
         Self { name: Some(name.to_owned()), thread: 0, ..self }
     }
@@ -174,13 +174,13 @@ impl Series {
     }
 }
 
-impl Draft {
+impl ImportDraft {
     /// Of a program that says nothing of its run.
     pub(crate) fn new(of: &'static str) -> Self {
         Self { of, program: of.to_owned(), ..Self::default() }
     }
 
-    /// The same, named if it has no name.
+    /// The draft with this name, if it has none.
     pub(crate) fn or_named(mut self, name: Option<&str>) -> Self {
         self.name = self.name.or_else(|| name.map(str::to_owned));
         self
@@ -204,7 +204,11 @@ impl Draft {
     }
 
     /// Takes the histograms of a table as series, each made of its place and its distribution.
-    pub(crate) fn take(&mut self, tables: Vec<Linear>, series: impl Fn(usize, Distribution) -> Series) {
+    pub(crate) fn take(
+        &mut self,
+        tables: Vec<Linear>,
+        series: impl Fn(usize, Distribution) -> ImportedSeries,
+    ) {
         self.say(tables.iter().map(Linear::findings));
         let distributions = tables.into_iter().map(Linear::distribution).enumerate();
         self.series.extend(distributions.map(|(place, all)| series(place, all)));
@@ -229,9 +233,9 @@ impl Draft {
         }
     }
 
-    fn unsaid(&self) -> Caveat {
-        let all = |known: fn(&Series) -> bool| self.series.iter().all(known);
-        let known = [
+    fn missing_properties(&self) -> Caveat {
+        let all = |is_present: fn(&ImportedSeries) -> bool| self.series.iter().all(is_present);
+        let is_present = [
             ("the policy", all(|series| series.policy.is_some())),
             ("the period", all(|series| series.period.is_some() || !series.mechanism.has_period())),
             ("the load", all(|series| series.idle)),
@@ -239,13 +243,17 @@ impl Draft {
             ("the kernel", !self.system.kernel.is_empty()),
             ("the date", !self.started.is_empty()),
         ];
-        let what = known.into_iter().filter(|(_, known)| !known).map(|(what, _)| what.to_owned()).collect();
-        Caveat::Imported { program: self.program.clone(), unsaid: what, notes: self.notes.clone() }
+        let missing = is_present
+            .into_iter()
+            .filter(|(_, is_present)| !is_present)
+            .map(|(missing, _)| missing.to_owned())
+            .collect();
+        Caveat::Imported { program: self.program.clone(), unsaid: missing, notes: self.notes.clone() }
     }
 }
 
 /// The lines of all results of a file, under one header: that of the first.
-pub(crate) fn finish(mut drafts: Vec<Draft>) -> Result<Imported, ImportError> {
+pub(crate) fn finish(mut drafts: Vec<ImportDraft>) -> Result<Imported, ImportError> {
     let several = drafts.len();
     if several > 1 {
         drafts.iter_mut().zip(1..).for_each(|(draft, number)| draft.name_rows(number));
@@ -254,7 +262,7 @@ pub(crate) fn finish(mut drafts: Vec<Draft>) -> Result<Imported, ImportError> {
     check_room(&drafts)?;
     let header = header(&drafts);
     let is_cut = drafts.iter().any(|draft| draft.is_cut);
-    let mut lines: Vec<Line> = drafts.iter().map(|draft| Line::Caveat(draft.unsaid())).collect();
+    let mut lines: Vec<Line> = drafts.iter().map(|draft| Line::Caveat(draft.missing_properties())).collect();
     let series = drafts.into_iter().flat_map(|draft| draft.series);
     for (condition, series) in (0..).zip(series) {
         lines.extend(series.stretches.into_iter().map(|stretch| block(condition, stretch)));
@@ -263,19 +271,19 @@ pub(crate) fn finish(mut drafts: Vec<Draft>) -> Result<Imported, ImportError> {
     Ok(Imported { header, lines })
 }
 
-fn check_room(drafts: &[Draft]) -> Result<(), ImportError> {
+fn check_room(drafts: &[ImportDraft]) -> Result<(), ImportError> {
     let program = drafts[0].of;
     let threads: usize = drafts.iter().map(|draft| draft.series.len()).sum();
     if threads > MOST_SERIES {
         let what = format!("it has {threads} threads; {MOST_SERIES} threads at most are read");
         return Err(ImportError::Damaged { program, what });
     }
-    let room: usize = drafts.iter().flat_map(|draft| &draft.series).map(Series::room).sum();
+    let room: usize = drafts.iter().flat_map(|draft| &draft.series).map(ImportedSeries::room).sum();
     if room > MOST_ROOM { Err(ImportError::Wide { program }) } else { Ok(()) }
 }
 
-fn header(drafts: &[Draft]) -> Header {
-    let of = |draft: &Draft| {
+fn header(drafts: &[ImportDraft]) -> Header {
+    let of = |draft: &ImportDraft| {
         draft.series.iter().map(|series| series.condition(&draft.system.kernel)).collect::<Vec<_>>()
     };
     let conditions = drafts.iter().flat_map(of).collect();
@@ -301,12 +309,12 @@ fn block(condition: u32, stretch: Stretch) -> Line {
 }
 
 /// A machine of which only the kernel and the processor's architecture are known.
-pub(crate) fn system(said: &SystemInfo) -> System {
+pub(crate) fn system(info: &SystemInfo) -> System {
     System {
-        kernel: said.release.clone(),
-        kernel_build: said.version.clone(),
-        realtime_kernel: said.version.contains("PREEMPT_RT") || said.version.contains("PREEMPT RT"),
-        architecture: said.machine.clone(),
+        kernel: info.release.clone(),
+        kernel_build: info.version.clone(),
+        realtime_kernel: info.version.contains("PREEMPT_RT") || info.version.contains("PREEMPT RT"),
+        architecture: info.machine.clone(),
         ..System::default()
     }
 }
@@ -320,15 +328,15 @@ pub(crate) fn date(text: &str) -> String {
 
 /// The results of one file, in their order.
 #[derive(Default)]
-pub(crate) struct Results {
-    drafts: Vec<Draft>,
+pub(crate) struct FileResults {
+    drafts: Vec<ImportDraft>,
     /// Why one of several has none.
     left_out: Option<ImportError>,
 }
 
-impl Results {
+impl FileResults {
     /// Adds one. Of several, one may be without a histogram; any other error is of the whole file.
-    pub(crate) fn add(&mut self, result: Result<Draft, ImportError>) -> Result<(), ImportError> {
+    pub(crate) fn add(&mut self, result: Result<ImportDraft, ImportError>) -> Result<(), ImportError> {
         match result {
             Ok(draft) => self.drafts.push(draft),
             Err(error) if error.is_of_a_part() => self.left_out = Some(error),
@@ -338,7 +346,7 @@ impl Results {
     }
 
     /// All of them; the first says what was left out.
-    pub(crate) fn all(mut self) -> Result<Vec<Draft>, ImportError> {
+    pub(crate) fn all(mut self) -> Result<Vec<ImportDraft>, ImportError> {
         let Some(first) = self.drafts.first_mut() else { return self.left_out.map_or(Ok(Vec::new()), Err) };
         first.notes.extend(self.left_out.map(|error| ImportNote::LeftOut { what: error.to_string() }));
         Ok(self.drafts)

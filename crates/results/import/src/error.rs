@@ -8,7 +8,6 @@ pub enum ImportError {
     /// It has no distribution to read.
     #[error("{program} wrote no histogram into it, only a summary")]
     NoHistogram {
-        /// What wrote it.
         program: &'static str,
         /// How to have one next time.
         remedy: &'static str,
@@ -58,7 +57,7 @@ pub enum ImportError {
     /// JSON longer than any of these programs writes.
     #[error("it is JSON of more than {} MiB, the most that is read", crate::LONGEST_JSON >> 20)]
     LongJson,
-    /// JSON that somebody did not finish, such as a program that was killed.
+    /// Truncated JSON, such as of a killed program.
     #[error("it is JSON that ends in the middle, in line {line}")]
     CutOff {
         /// The last one, from 1.
@@ -73,7 +72,6 @@ pub enum ImportError {
     /// A file that is packed in a way that is not unpacked here.
     #[error("it is compressed ({packing})")]
     Packed {
-        /// The way.
         packing: &'static str,
         /// The program that unpacks it to standard output.
         unpacks: &'static str,

@@ -1,56 +1,55 @@
-//! What a format is: how it is recognised, who reads it, and what the manual says of it.
+//! A file format: detection, reader, and its row of the manual.
 
 use howlate_model::TimeUnit;
 use serde_json::Value;
 
-use crate::draft::Draft;
+use crate::draft::ImportDraft;
 use crate::error::ImportError;
 
-/// A format that is read.
 #[cfg_attr(not(test), allow(dead_code, reason = "the manual and tests have what only they need"))]
-pub(crate) struct Format {
-    /// What the file is: the first column of the manual's table.
+pub(crate) struct FileFormat {
+    /// Description of the file: the first column of the manual's table.
     pub(crate) file: &'static str,
-    /// Who writes it.
+    /// Program that writes it.
     pub(crate) written_by: &'static str,
-    /// What becomes of it.
+    /// Resulting conditions and numbers.
     pub(crate) becomes: &'static str,
-    /// Files of `testdata/foreign` that are of this format.
     pub(crate) samples: &'static [&'static str],
     pub(crate) shape: Shape,
 }
 
-/// What a format's files consist of.
+/// Structure of the files.
 pub(crate) enum Shape {
-    /// Lines, each without what wraps it.
+    /// Lines without their wrapping.
     Lines {
-        /// What lines begin with that may be a sign: the others are not looked at.
+        /// First bytes of lines that may be signs: others are skipped.
         first: &'static [u8],
-        /// Whether a line is a sign that this format begins, or goes on.
+        /// Whether a line shows that this format begins or continues.
         is_sign: fn(&str) -> bool,
         begin: fn(ImportOptions) -> Box<dyn LineReader>,
     },
-    /// One JSON value.
-    Json { is_it: fn(&Value) -> bool, read: fn(&Value) -> Result<Draft, ImportError> },
+    Json {
+        is_it: fn(&Value) -> bool,
+        read: fn(&Value) -> Result<ImportDraft, ImportError>,
+    },
 }
 
-/// How a file is to be taken.
+/// Options of importing a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImportOptions {
-    /// The unit of a file that does not say its own.
+    /// Unit of files that do not contain it.
     pub unit: Option<TimeUnit>,
 }
 
-/// How the last line of a file ends.
+/// End of the last line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastLine {
-    /// As every other.
     Whole,
-    /// Without a line feed: it may have been cut off.
+    /// Without a newline: it may be truncated.
     Open,
 }
 
-/// What takes a text line by line, from its first sign on.
+/// Reads a text line by line, from its first sign on.
 pub(crate) trait LineReader {
     fn line(&mut self, line: &str) -> Result<(), ImportError>;
     /// The last line of a file, if it has no end: numbers in it may lack digits.
@@ -58,7 +57,7 @@ pub(crate) trait LineReader {
         Ok(())
     }
     /// What was read: a draft for each result.
-    fn finish(self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError>;
+    fn finish(self: Box<Self>, last: LastLine) -> Result<Vec<ImportDraft>, ImportError>;
 }
 
 /// A program whose files are recognised and not read.

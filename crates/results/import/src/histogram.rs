@@ -11,7 +11,7 @@ pub(crate) struct Linear {
     unit: u64,
     /// Units in one bucket.
     width: u64,
-    label: Label,
+    label: BucketLabel,
     all: Distribution,
     /// The first and the last row that is not empty, which are counted once it is known where in them the extremes lie.
     first: Option<(u64, u64)>,
@@ -30,7 +30,7 @@ const WHOLE: u64 = 1_000;
 
 /// Which end of its bucket a row is labelled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Label {
+pub(crate) enum BucketLabel {
     /// `10` is from 10 on.
     Start,
     /// `10` is up to 10.
@@ -131,7 +131,7 @@ impl Linear {
             program,
             unit,
             width: 1,
-            label: Label::Start,
+            label: BucketLabel::Start,
             all: Distribution::default(),
             first: None,
             last: None,
@@ -142,8 +142,8 @@ impl Linear {
         }
     }
 
-    /// The same whose buckets are labelled with their ends.
-    pub(crate) fn labelled(self, label: Label) -> Self {
+    /// A histogram whose buckets are labelled with their ends.
+    pub(crate) fn labelled(self, label: BucketLabel) -> Self {
         Self { label, ..self }
     }
 
@@ -166,12 +166,12 @@ impl Linear {
 
     /// A bucket as it is printed; they ascend.
     pub(crate) fn add(&mut self, value: u64, count: u64) -> Result<(), ImportError> {
-        if self.edge > 0 && value > self.edge && self.label == Label::Start {
+        if self.edge > 0 && value > self.edge && self.label == BucketLabel::Start {
             self.gap.get_or_insert(self.edge);
         }
         self.edge = match self.label {
-            Label::Start => value.saturating_add(1),
-            Label::End => value,
+            BucketLabel::Start => value.saturating_add(1),
+            BucketLabel::End => value,
         };
         if count == 0 {
             return Ok(());
@@ -188,7 +188,6 @@ impl Linear {
         self.check(0)
     }
 
-    /// Buckets, values first.
     pub(crate) fn add_all(
         &mut self,
         buckets: impl IntoIterator<Item = (u64, u64)>,
@@ -197,14 +196,14 @@ impl Linear {
     }
 
     /// Says up to where its buckets reach, in units, which the rows that stand in a file need not tell.
-    pub(crate) const fn reaches(&mut self, end: u64, known: HistogramEnd) {
-        self.reach = Some((end, known));
+    pub(crate) const fn reaches(&mut self, end: u64, end_kind: HistogramEnd) {
+        self.reach = Some((end, end_kind));
     }
 
     /// Holds the rows against what else the file says, and takes from that what they do not have: what was beyond the last
     /// bucket counts at its end, what has no row where the rows first leave room, the extremes as themselves.
     pub(crate) fn settle(&mut self, claims: &Claims) -> Result<(), ImportError> {
-        if self.label == Label::Start && self.edge > 0 {
+        if self.label == BucketLabel::Start && self.edge > 0 {
             self.edge = self.edge.saturating_add(self.width.saturating_sub(1));
         }
         let rows = self.counted();
@@ -261,10 +260,10 @@ impl Linear {
     fn values_in(&self, label: u64) -> std::ops::RangeInclusive<u64> {
         let more = self.width.saturating_sub(1);
         match self.label {
-            Label::Start => label..=label.saturating_add(more),
+            BucketLabel::Start => label..=label.saturating_add(more),
             // What is 0 counts in the first.
-            Label::End if label <= self.width => 0..=label,
-            Label::End => label.saturating_sub(more)..=label,
+            BucketLabel::End if label <= self.width => 0..=label,
+            BucketLabel::End => label.saturating_sub(more)..=label,
         }
     }
 
@@ -294,8 +293,8 @@ impl Linear {
     }
 
     fn reach_can_be(&self, max: Option<u64>) -> bool {
-        self.reach.is_none_or(|(end, known)| {
-            end >= self.edge && (known == HistogramEnd::Said || max.is_none_or(|max| max >= end))
+        self.reach.is_none_or(|(end, end_kind)| {
+            end >= self.edge && (end_kind == HistogramEnd::Said || max.is_none_or(|max| max >= end))
         })
     }
 
@@ -340,8 +339,8 @@ impl Linear {
         let width = Span::from_nanos(self.width.saturating_sub(1).saturating_mul(self.unit));
         match self.label {
             _ if self.width == 1 || self.width.saturating_mul(self.unit) == WHOLE => {}
-            Label::Start => self.all.set_printed_width(Span::ZERO, width),
-            Label::End => self.all.set_printed_width(width, Span::ZERO),
+            BucketLabel::Start => self.all.set_printed_width(Span::ZERO, width),
+            BucketLabel::End => self.all.set_printed_width(width, Span::ZERO),
         }
     }
 
@@ -390,7 +389,6 @@ impl Linear {
         check_count(self.program, self.counted().checked_add(more))
     }
 
-    /// All of it.
     pub(crate) fn distribution(self) -> Distribution {
         self.all
     }
@@ -513,7 +511,7 @@ mod tests {
         assert_eq!((micros(all.quantile(0.5)), all.mean_nanos()), (10, Some(15_000.0)));
         let bounds = all.quantile_bounds(0.5).unwrap();
         assert_eq!((micros(Some(bounds.0)), micros(Some(bounds.1))), (10, 19));
-        let mut item = Linear::new("a program", 1).labelled(Label::End);
+        let mut item = Linear::new("a program", 1).labelled(BucketLabel::End);
         item.set_width(500);
         item.add_all([(500, 90), (1_000, 10)]).unwrap();
         item.settle(&Claims { min: Some(31), max: Some(777), ..Claims::default() }).unwrap();

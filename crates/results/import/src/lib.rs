@@ -38,7 +38,7 @@ pub use packed::unpacked;
 /// The longest line that is looked at, in bytes: 2 048 threads take far less.
 const LONGEST_LINE: usize = 8 << 20;
 
-/// The same of JSON, which takes many times its length once it is read.
+/// Maximum bytes of JSON, which takes many times its length in memory.
 const LONGEST_JSON: usize = 8 << 20;
 
 /// Bytes of memory that the distributions of one file may take: 1 000 threads that were up to ten milliseconds late. Whoever
@@ -46,8 +46,8 @@ const LONGEST_JSON: usize = 8 << 20;
 const MOST_ROOM: usize = 32 << 20;
 
 /// Reads what another program has written; `None` where no format is recognised.
-pub fn import(file: impl Read, reading: ImportOptions) -> Option<Result<Imported, ImportError>> {
-    scan::Scan::new(reading).run(file)
+pub fn import(file: impl Read, options: ImportOptions) -> Option<Result<Imported, ImportError>> {
+    scan::FormatScan::new(options).run(file)
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn is_thread_line(line: &str) -> bool {
     line.starts_with("T:") && line.contains("Min:") && line.contains("Max:")
 }
 
-/// The same of JSON.
+/// Unsupported JSON files of known programs.
 pub(crate) fn json_neighbour(value: &Value) -> Option<&'static Neighbour> {
     if let Some(program) = writer(value).filter(|_| value.get("file_version").is_some()) {
         return Some(match program {

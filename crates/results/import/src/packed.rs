@@ -17,7 +17,7 @@ const PACKED: [(&[u8], &str, &str); 5] = [
 
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// The same, unpacked if it is packed with gzip.
+/// The input, decompressed if it is gzip.
 ///
 /// # Errors
 ///

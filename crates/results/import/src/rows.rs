@@ -4,13 +4,13 @@ use howlate_model::HistogramEnd;
 
 use crate::draft::MOST_SERIES;
 use crate::error::ImportError;
-use crate::histogram::{Claims, Label, Linear};
+use crate::histogram::{BucketLabel, Claims, Linear};
 
 /// A table of rows: a histogram in each column.
-pub(crate) struct Rows {
+pub(crate) struct HistogramRows {
     program: &'static str,
     unit: u64,
-    label: Label,
+    label: BucketLabel,
     columns: Vec<Linear>,
     /// Read, and not yet counted: the last row may have been cut off.
     held: Option<(u64, Vec<u64>)>,
@@ -25,9 +25,9 @@ pub(crate) struct Rows {
     rows: u64,
 }
 
-impl Rows {
+impl HistogramRows {
     /// Empty; the first row says how many columns there are.
-    pub(crate) const fn new(program: &'static str, unit: u64, label: Label) -> Self {
+    pub(crate) const fn new(program: &'static str, unit: u64, label: BucketLabel) -> Self {
         Self {
             program,
             unit,
@@ -119,15 +119,16 @@ impl Rows {
         default: Option<u64>,
         claims: impl Fn(usize) -> Claims,
     ) -> Result<(), ImportError> {
-        let end = self.last.unwrap_or(0).saturating_add(if self.label == Label::Start { width } else { 0 });
+        let end =
+            self.last.unwrap_or(0).saturating_add(if self.label == BucketLabel::Start { width } else { 0 });
         let reach = match default {
             _ if self.has_empty_rows => Some((end, HistogramEnd::Said)),
             default => default.map(|end| (end, HistogramEnd::Assumed)),
         };
         for (place, column) in self.columns.iter_mut().enumerate() {
             column.set_width(width);
-            if let Some((end, known)) = reach {
-                column.reaches(end, known);
+            if let Some((end, end_kind)) = reach {
+                column.reaches(end, end_kind);
             }
             column.settle(&claims(place))?;
         }

@@ -6,15 +6,15 @@ use howlate_model::ImportNote;
 use serde_json::Value;
 
 use crate::chunks::Chunks;
-use crate::draft::{Draft, Imported, finish};
+use crate::draft::{ImportDraft, Imported, finish};
 use crate::error::ImportError;
-use crate::format::{Format, ImportOptions, LastLine, LineReader, Neighbour, Shape};
+use crate::format::{FileFormat, ImportOptions, LastLine, LineReader, Neighbour, Shape};
 use crate::formats::FORMATS;
 use crate::json_text::{JsonLine, JsonText};
 use crate::neighbours::{NEIGHBOURS, json_neighbour};
 use crate::wrapping::Unwrapping;
 
-/// Sources of lines that are told apart in one file: containers, processes.
+/// Maximum distinguished sources of lines in a file: containers, processes.
 const MOST_STREAMS: usize = 256;
 
 /// Bytes in which something has to be recognised: some devices never end.
@@ -24,14 +24,14 @@ const UNRECOGNISED: usize = 256 << 20;
 const LINES_OF_NEIGHBOURS: usize = 4_096;
 
 /// A file, as far as it was read.
-pub(crate) struct Scan {
-    reading: ImportOptions,
+pub(crate) struct FormatScan {
+    options: ImportOptions,
     unwrapping: Unwrapping,
     /// By the first byte of a line, the formats whose sign it may be, a bit each.
     signs: Box<[u32; 256]>,
-    streams: Vec<Stream>,
+    streams: Vec<LineStream>,
     json: JsonText,
-    drafts: Vec<Draft>,
+    drafts: Vec<ImportDraft>,
     /// Why parts of it are not read.
     refusals: Vec<ImportError>,
     neighbour: Option<&'static Neighbour>,
@@ -48,23 +48,23 @@ fn signs() -> Box<[u32; 256]> {
 }
 
 /// Lines of one source, as one format takes them.
-struct Stream {
+struct LineStream {
     source: String,
     format: usize,
     reader: Box<dyn LineReader>,
 }
 
-impl Stream {
+impl LineStream {
     /// Most files have no sources: to compare nothing with nothing takes processors long, at addresses that are not mapped.
     fn is_of(&self, source: &str) -> bool {
         if source.is_empty() { self.source.is_empty() } else { self.source == source }
     }
 }
 
-impl Scan {
-    pub(crate) fn new(reading: ImportOptions) -> Self {
+impl FormatScan {
+    pub(crate) fn new(options: ImportOptions) -> Self {
         Self {
-            reading,
+            options,
             unwrapping: Unwrapping::default(),
             signs: signs(),
             streams: Vec::new(),
@@ -128,7 +128,7 @@ impl Scan {
             if !is_sign(text) || self.streams.len() >= MOST_STREAMS || self.is_begun(format, source) {
                 continue;
             }
-            self.streams.push(Stream { source: source.to_owned(), format, reader: begin(self.reading) });
+            self.streams.push(LineStream { source: source.to_owned(), format, reader: begin(self.options) });
         }
         if self.neighbour.is_none() && self.lines <= LINES_OF_NEIGHBOURS {
             self.neighbour = NEIGHBOURS.iter().find(|neighbour| (neighbour.is_sign)(text));
@@ -141,7 +141,7 @@ impl Scan {
 
     fn value(&mut self, value: &Value) -> Result<(), ImportError> {
         for format in FORMATS {
-            let Format { shape: Shape::Json { is_it, read }, .. } = format else { continue };
+            let FileFormat { shape: Shape::Json { is_it, read }, .. } = format else { continue };
             if is_it(value) {
                 return self.take(read(value).map(|draft| vec![draft]));
             }
@@ -153,7 +153,7 @@ impl Scan {
     }
 
     /// Takes what a part of it gave: what is damaged refuses the whole, and what has nothing to read is left out.
-    fn take(&mut self, part: Result<Vec<Draft>, ImportError>) -> Result<(), ImportError> {
+    fn take(&mut self, part: Result<Vec<ImportDraft>, ImportError>) -> Result<(), ImportError> {
         match part {
             Ok(drafts) => self.drafts.extend(drafts),
             Err(error) if error.is_of_a_part() => self.refusals.push(error),
@@ -164,7 +164,7 @@ impl Scan {
 
     fn finish(mut self, last: LastLine) -> Result<Option<Imported>, ImportError> {
         let several = self.streams.len() > 1;
-        for Stream { source, reader, .. } in std::mem::take(&mut self.streams) {
+        for LineStream { source, reader, .. } in std::mem::take(&mut self.streams) {
             let name = (several && !source.is_empty()).then_some(source);
             let drafts = reader.finish(last);
             self.take(
@@ -183,7 +183,7 @@ impl Scan {
             return Err(ImportError::damaged(empty.of, "it counts no values"));
         }
         let has_unit = self.drafts.iter().all(|draft| !draft.lacks_unit);
-        if let Some(unit) = self.reading.unit.filter(|_| has_unit) {
+        if let Some(unit) = self.options.unit.filter(|_| has_unit) {
             return Err(ImportError::UnitSaid { program, unit });
         }
         finish(self.drafts).map(Some)

@@ -9,7 +9,7 @@ use crate::{ImportError, ImportOptions, import};
 
 /// What is read of one row.
 #[derive(Clone, Debug, PartialEq)]
-struct Row {
+struct VariantRow {
     name: Option<String>,
     cpu: Option<u32>,
     count: u64,
@@ -19,14 +19,14 @@ struct Row {
 }
 
 /// A sample: its name, its bytes, and what is read of it.
-struct Sample {
+struct VariantSample {
     name: &'static str,
     text: String,
-    rows: Vec<Row>,
+    rows: Vec<VariantRow>,
     notes: Vec<ImportNote>,
 }
 
-fn rows(imported: &Imported) -> Vec<Row> {
+fn rows(imported: &Imported) -> Vec<VariantRow> {
     let conditions = imported.header.conditions.iter().zip(0_u32..);
     let row = |(condition, number): (&howlate_model::Condition, u32)| {
         let mut all = Distribution::default();
@@ -39,7 +39,7 @@ fn rows(imported: &Imported) -> Vec<Row> {
         }
         let nanos =
             |latency: Option<howlate_model::Latency>| latency.map_or(-1, howlate_model::Latency::as_nanos);
-        Row {
+        VariantRow {
             name: condition.name.clone(),
             cpu: condition.cpu,
             count: all.count(),
@@ -63,13 +63,13 @@ fn read(bytes: &[u8]) -> Option<Result<Imported, ImportError>> {
     import(bytes, ImportOptions::default())
 }
 
-fn samples() -> Vec<Sample> {
+fn samples() -> Vec<VariantSample> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/foreign");
     let sample = |name: &&'static str| {
         let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
         let imported = read(text.as_bytes()).unwrap_or_else(|| panic!("{name} is of no format"));
         let imported = imported.unwrap_or_else(|error| panic!("{name}: {error}"));
-        Sample { name, text, rows: rows(&imported), notes: notes(&imported) }
+        VariantSample { name, text, rows: rows(&imported), notes: notes(&imported) }
     };
     FORMATS.iter().flat_map(|format| format.samples).map(sample).collect()
 }
@@ -129,7 +129,7 @@ fn wrappings(text: &str) -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn what_wraps_a_file_changes_nothing_of_it() {
-    for Sample { name, text, rows: expected, .. } in samples() {
+    for VariantSample { name, text, rows: expected, .. } in samples() {
         for (wrapping, bytes) in wrappings(&text) {
             let imported =
                 read(&bytes).unwrap_or_else(|| panic!("{name}, {wrapping}: nothing is recognised"));
@@ -142,7 +142,7 @@ fn what_wraps_a_file_changes_nothing_of_it() {
 /// As `>>` leaves it: what was measured twice is two results.
 #[test]
 fn two_results_in_a_file_are_two() {
-    for Sample { name, text, rows: expected, .. } in samples() {
+    for VariantSample { name, text, rows: expected, .. } in samples() {
         // Tables of bcc have no beginning and no end: those of the same key are intervals of one run. A log of HdrHistogram that repeats
         // itself is none.
         if ["runqlat.txt", "bpftrace.txt", "hiccups.hlog", "requests.hlog", "cyclictest-rows.txt"]
@@ -167,7 +167,7 @@ fn two_results_in_a_file_are_two() {
 /// Lines of two containers, mixed.
 #[test]
 fn two_sources_in_a_log_are_two_results() {
-    for Sample { name, text, rows: expected, .. } in
+    for VariantSample { name, text, rows: expected, .. } in
         samples().into_iter().filter(|item| item.name.ends_with(".txt"))
     {
         let mixed: String = text.lines().map(|line| format!("rt-1  | {line}\nrt-2  | {line}\n")).collect();
@@ -181,7 +181,7 @@ fn two_sources_in_a_log_are_two_results() {
 }
 
 /// Whether a row is that of the sample, or says less of it: percentiles as bounds, or further up.
-fn is_true(row: &Row, expected: &Row, notes: &[ImportNote]) -> bool {
+fn is_true(row: &VariantRow, expected: &VariantRow, notes: &[ImportNote]) -> bool {
     let is_bound = |number: i64, expected: i64| row.clipped == Some(number) && number <= expected;
     let has = |is_it: fn(&ImportNote) -> bool| notes.iter().any(is_it);
     // What a note says of all values: they count at the end of a bucket, or at its beginning.
@@ -201,9 +201,9 @@ fn is_true(row: &Row, expected: &Row, notes: &[ImportNote]) -> bool {
 }
 
 /// What a damaged variant came to, if that is silently wrong.
-fn silently_wrong(bytes: &[u8], sample: &Sample) -> Option<String> {
+fn silently_wrong(bytes: &[u8], sample: &VariantSample) -> Option<String> {
     let Some(Ok(imported)) = read(bytes) else { return None };
-    let (found, said) = (rows(&imported), notes(&imported));
+    let (found, printed_notes) = (rows(&imported), notes(&imported));
     let is_said = |note: &&ImportNote| {
         use ImportNote as Note;
         let of_loss = matches!(
@@ -220,15 +220,15 @@ fn silently_wrong(bytes: &[u8], sample: &Sample) -> Option<String> {
         of_loss && !sample.notes.contains(note)
     };
     let is_always_cut = sample.notes.contains(&ImportNote::CutOff);
-    let of_known = |row: &&Row| {
+    let of_known = |row: &&VariantRow| {
         sample.rows.iter().any(|expected| {
             expected.name == row.name
                 && (row.cpu.is_none() || expected.cpu == row.cpu)
-                && is_true(row, expected, &said)
+                && is_true(row, expected, &printed_notes)
         })
     };
     let is_known = found.len() == sample.rows.len() && found.iter().filter(of_known).count() == found.len();
-    (!is_known && !is_always_cut && said.iter().find(is_said).is_none())
+    (!is_known && !is_always_cut && printed_notes.iter().find(is_said).is_none())
         .then(|| format!("{found:?} of {:?}", sample.rows))
 }
 
@@ -253,7 +253,7 @@ fn leaves_no_trace(sample: &str, damage: &str, line: &str) -> bool {
 }
 
 /// What is wrong with a damaged variant, if anything is.
-fn check(sample: &Sample, damage: &str, line: &str, bytes: &[u8]) -> Option<String> {
+fn check(sample: &VariantSample, damage: &str, line: &str, bytes: &[u8]) -> Option<String> {
     if leaves_no_trace(sample.name, damage, line) {
         return None;
     }

@@ -230,7 +230,7 @@ fn lava_message(object: &str, line: &str) -> Option<String> {
     }
 }
 
-/// Without what moves the cursor or colours letters; what else begins with an escape is text of somebody.
+/// Without escape sequences of cursor and colours; other escapes are text.
 fn without_escapes(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut bare = parts.next().unwrap_or_default().to_owned();

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use howlate_model::{ForeignTool, ImportNote, Span, TimeUnit};
 
-use crate::draft::{Draft, MOST_SERIES, Series};
+use crate::draft::{ImportDraft, ImportedSeries, MOST_SERIES};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Shape};
-use crate::histogram::{Claims, Label, Linear};
+use crate::format::{FileFormat, LastLine, LineReader, Shape};
+use crate::histogram::{BucketLabel, Claims, Linear};
 
 const PROGRAM: &str = "a histogram of bcc or bpftrace";
 const RUN_QUEUE: &str = "Tracing run queue latency";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "text with `distribution`, or a map of bpftrace",
     written_by: "runqlat, cpudist, biolatency and others of bcc; `hist()` of bpftrace, if the map is named `@usecs`, `@ns`, …",
     becomes: "one per table or key: each value counts at the end of its bucket; tables of the same key are added up",
@@ -125,19 +125,19 @@ impl LineReader for Tables {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(self: Box<Self>, last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         let is_cut = last == LastLine::Open;
         let mechanism = if self.is_of_run_queue { ForeignTool::Runqlat } else { ForeignTool::BpfHistogram };
-        let mut draft = Draft::new(if self.is_of_run_queue { "runqlat" } else { PROGRAM });
+        let mut draft = ImportDraft::new(if self.is_of_run_queue { "runqlat" } else { PROGRAM });
         for (key, buckets) in self.tables {
-            let mut linear = Linear::new(PROGRAM, 1).labelled(Label::End);
+            let mut linear = Linear::new(PROGRAM, 1).labelled(BucketLabel::End);
             linear.add_all(buckets)?;
             linear.settle(&Claims::default())?;
             let all = linear.distribution();
             if all.is_empty() {
                 continue;
             }
-            let series = Series::new(mechanism, draft.series.len(), all);
+            let series = ImportedSeries::new(mechanism, draft.series.len(), all);
             draft.series.push(if key.is_empty() { series } else { series.named(&key) });
         }
         if draft.series.is_empty() {

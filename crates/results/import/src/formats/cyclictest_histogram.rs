@@ -2,21 +2,21 @@
 
 use howlate_model::{Claim, ForeignTool, ImportNote, TimeUnit};
 
-use crate::draft::{Draft, Results, Series};
+use crate::draft::{FileResults, ImportDraft, ImportedSeries};
 use crate::error::ImportError;
-use crate::format::{Format, ImportOptions, LastLine, LineReader, Shape};
-use crate::histogram::{Claims, Label};
-use crate::rows::{Rows, numbers_behind, short};
+use crate::format::{FileFormat, ImportOptions, LastLine, LineReader, Shape};
+use crate::histogram::{BucketLabel, Claims};
+use crate::rows::{HistogramRows, numbers_behind, short};
 
 const PROGRAM: &str = "cyclictest";
 const HEADING: &str = "# Histogram";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "histogram text",
     written_by: "`cyclictest -h N` or `-H N`, with or without empty rows and its `#` lines",
     becomes: "one per thread; a column for all threads is left out",
     samples: &["cyclictest-2.4.txt", "cyclictest-2.6.txt", "cyclictest-2.10.txt", "cyclictest-rows.txt"],
-    shape: Shape::Lines { first: b"#0", is_sign, begin: |reading| Box::new(Histograms::new(reading)) },
+    shape: Shape::Lines { first: b"#0", is_sign, begin: |options| Box::new(Histograms::new(options)) },
 };
 
 fn is_sign(line: &str) -> bool {
@@ -40,16 +40,16 @@ const LABELS: [&str; 5] =
 struct Histograms {
     unit: TimeUnit,
     is_unit_said: bool,
-    results: Results,
-    run: Run,
+    results: FileResults,
+    run: HistogramRun,
 }
 
 /// One histogram, with what stands below it.
-struct Run {
+struct HistogramRun {
     has_heading: bool,
-    rows: Rows,
+    rows: HistogramRows,
     /// What the lines of [`LABELS`] have, in their order.
-    said: [Vec<Option<u64>>; 5],
+    summaries: [Vec<Option<u64>>; 5],
     /// How many threads are named below.
     named: usize,
     /// Whether each row so far ends in the sum of its other counts.
@@ -58,14 +58,19 @@ struct Run {
 }
 
 impl Histograms {
-    fn new(reading: ImportOptions) -> Self {
-        let unit = reading.unit.unwrap_or(TimeUnit::Microseconds);
-        Self { unit, is_unit_said: reading.unit.is_some(), results: Results::default(), run: Run::new(unit) }
+    fn new(options: ImportOptions) -> Self {
+        let unit = options.unit.unwrap_or(TimeUnit::Microseconds);
+        Self {
+            unit,
+            is_unit_said: options.unit.is_some(),
+            results: FileResults::default(),
+            run: HistogramRun::new(unit),
+        }
     }
 
     /// Ends the run that is read, if there is one.
     fn end_run(&mut self) -> Result<(), ImportError> {
-        let run = std::mem::replace(&mut self.run, Run::new(self.unit));
+        let run = std::mem::replace(&mut self.run, HistogramRun::new(self.unit));
         if run.is_empty() && !run.has_heading {
             return Ok(());
         }
@@ -92,18 +97,18 @@ impl LineReader for Histograms {
         self.run.row(line)
     }
 
-    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         self.end_run()?;
         self.results.all()
     }
 }
 
-impl Run {
+impl HistogramRun {
     fn new(unit: TimeUnit) -> Self {
         Self {
             has_heading: false,
-            rows: Rows::new(PROGRAM, unit.nanos(), Label::Start),
-            said: Default::default(),
+            rows: HistogramRows::new(PROGRAM, unit.nanos(), BucketLabel::Start),
+            summaries: Default::default(),
             named: 0,
             has_sum: true,
             break_value: None,
@@ -115,12 +120,12 @@ impl Run {
     }
 
     fn has_footer(&self) -> bool {
-        self.said.iter().any(|numbers| !numbers.is_empty())
+        self.summaries.iter().any(|numbers| !numbers.is_empty())
     }
 
     /// A line below the rows.
     fn below(&mut self, line: &str) -> Result<(), ImportError> {
-        for (label, numbers) in LABELS.iter().zip(&mut self.said) {
+        for (label, numbers) in LABELS.iter().zip(&mut self.summaries) {
             if let Some(found) = numbers_behind(line, label) {
                 self.rows.count_held()?;
                 *numbers = found;
@@ -144,15 +149,15 @@ impl Run {
         let wrong =
             |_| ImportError::damaged(PROGRAM, format!("`{}` is no row of its histogram", short(line)));
         let counts: Vec<u64> = fields.map(|word| word.parse().map_err(wrong)).collect::<Result<_, _>>()?;
-        if let Some((sum, others)) = counts.split_last() {
-            let of_others = others.iter().copied().fold(0, u64::saturating_add);
-            self.has_sum &= others.len() > 1 && *sum == of_others;
+        if let Some((sum, per_thread)) = counts.split_last() {
+            let sum_of_threads = per_thread.iter().copied().fold(0, u64::saturating_add);
+            self.has_sum &= per_thread.len() > 1 && *sum == sum_of_threads;
         }
         self.rows.add(label, counts, line)
     }
 
-    fn draft(mut self, unit: TimeUnit, is_unit_said: bool) -> Result<Draft, ImportError> {
-        let is_cut = self.said[3].is_empty();
+    fn draft(mut self, unit: TimeUnit, is_unit_said: bool) -> Result<ImportDraft, ImportError> {
+        let is_cut = self.summaries[3].is_empty();
         if is_cut {
             self.rows.cut_off()?;
         }
@@ -162,9 +167,9 @@ impl Run {
             return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
         }
         self.leave_sum_out();
-        let mut draft = Draft::new(PROGRAM);
-        let said = &self.said;
-        let of = |label: usize, place: usize| said.get(label)?.get(place).copied().flatten();
+        let mut draft = ImportDraft::new(PROGRAM);
+        let summaries = &self.summaries;
+        let of = |label: usize, place: usize| summaries.get(label)?.get(place).copied().flatten();
         let claims = |place: usize| Claims {
             rows: of(0, place),
             beyond: of(4, place),
@@ -180,21 +185,21 @@ impl Run {
             draft.cut_off();
         }
         draft.lacks_unit = true;
-        let lacks_overflows = !is_cut && self.said.last().is_some_and(Vec::is_empty);
+        let lacks_overflows = !is_cut && self.summaries.last().is_some_and(Vec::is_empty);
         draft.notes.extend(lacks_overflows.then_some(ImportNote::OverflowsMissing));
         if !is_unit_said {
             draft.notes.push(ImportNote::UnitTaken { unit: unit.name().to_owned() });
         }
         draft.notes.extend((unit == TimeUnit::Microseconds).then_some(ImportNote::WholeMicroseconds));
         let columns = std::mem::take(self.rows.columns());
-        draft.take(columns, |thread, all| Series::new(ForeignTool::Cyclictest, thread, all));
+        draft.take(columns, |thread, all| ImportedSeries::new(ForeignTool::Cyclictest, thread, all));
         Ok(draft)
     }
 
     /// `-H` has a count of all threads behind theirs: it is the sum of the others, or more than there are threads.
     fn leave_sum_out(&mut self) {
         let columns = self.rows.columns().len();
-        let minima = self.said.get(1).map_or(0, Vec::len);
+        let minima = self.summaries.get(1).map_or(0, Vec::len);
         let is_more = |threads: usize| threads > 0 && threads.saturating_add(1) == columns;
         let has_sum = self.has_sum && columns > 2;
         if has_sum || is_more(self.named) && is_more(minima) {

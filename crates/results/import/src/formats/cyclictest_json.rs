@@ -8,15 +8,15 @@ use howlate_rt_tests::cyclictest::{CpuMasks, Options, PolicyName, read as option
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::draft::{Draft, Series};
+use crate::draft::{ImportDraft, ImportedSeries};
 use crate::error::ImportError;
-use crate::format::{Format, Shape};
+use crate::format::{FileFormat, Shape};
 use crate::histogram::{Claims, Linear};
 use crate::json::{self, Buckets, RtTestsRun, buckets, by_number, writer};
 
 const PROGRAM: &str = "cyclictest";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "JSON with `file_version` 1",
     written_by: "`cyclictest -h N --json=FILE`, 2.0 to 2.10",
     becomes: "one distribution per thread; period, policy, CPU, kernel and date from the file and its command line",
@@ -59,10 +59,11 @@ fn is_it(object: &Value) -> bool {
     has_cycles && object.get("file_version").is_some() && matches!(writer(object), None | Some(PROGRAM))
 }
 
-fn draft(file: &File) -> Result<Draft, ImportError> {
-    let typed = typed(&file.run.command_line);
-    let mut draft = Draft::of_rt_tests(PROGRAM, &file.run);
-    let reach = typed.as_ref().and_then(|typed| typed.histogram).map(|histogram| histogram.buckets as u64);
+fn draft(file: &File) -> Result<ImportDraft, ImportError> {
+    let options = parse_options(&file.run.command_line);
+    let mut draft = ImportDraft::of_rt_tests(PROGRAM, &file.run);
+    let reach =
+        options.as_ref().and_then(|options| options.histogram).map(|histogram| histogram.buckets as u64);
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
     let mut all = Vec::new();
     for (number, thread) in by_number(&file.thread, PROGRAM)? {
@@ -72,10 +73,10 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
     draft.say(all.iter().map(|(.., histogram)| histogram.findings()));
     for (number, thread, histogram) in all {
         let number = number as usize;
-        let mut series = Series::new(ForeignTool::Cyclictest, number, histogram.distribution());
+        let mut series = ImportedSeries::new(ForeignTool::Cyclictest, number, histogram.distribution());
         series.cpu = thread.cpu.and_then(|cpu| u32::try_from(cpu).ok());
-        series.period = typed.as_ref().and_then(|typed| period(typed, number));
-        series.policy = typed.as_ref().map(|typed| policy(typed, number));
+        series.period = options.as_ref().and_then(|options| period(options, number));
+        series.policy = options.as_ref().map(|options| policy(options, number));
         draft.series.push(series);
     }
     Ok(draft)
@@ -103,7 +104,7 @@ fn histogram(thread: &ThreadRecord, unit: u64, reach: Option<u64>) -> Result<Lin
 }
 
 /// The command line, as cyclictest reads it.
-fn typed(command_line: &str) -> Option<Options> {
+fn parse_options(command_line: &str) -> Option<Options> {
     let mut fields = command_line.split_whitespace().map(str::to_owned);
     fields.next()?;
     let fields: Vec<String> = fields.collect();
@@ -112,14 +113,14 @@ fn typed(command_line: &str) -> Option<Options> {
     options(&fields, &machine, Compat::V2_10).ok().map(|request| request.options)
 }
 
-fn period(typed: &Options, thread: usize) -> Option<Span> {
-    u64::try_from(typed.interval_of(thread)).ok().map(Span::from_micros)
+fn period(options: &Options, thread: usize) -> Option<Span> {
+    u64::try_from(options.interval_of(thread)).ok().map(Span::from_micros)
 }
 
 /// Batch and idle are printed by the original, which runs as `other`.
-fn policy(typed: &Options, thread: usize) -> Policy {
-    let priority = Priority::new(typed.priority_of(thread)).unwrap_or(Priority::USUAL);
-    match typed.policy {
+fn policy(options: &Options, thread: usize) -> Policy {
+    let priority = Priority::new(options.priority_of(thread)).unwrap_or(Priority::USUAL);
+    match options.policy {
         PolicyName::Fifo => Policy::Fifo { priority },
         PolicyName::Rr => Policy::Rr { priority },
         PolicyName::Other | PolicyName::Batch | PolicyName::Idle => Policy::OTHER,

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use howlate_model::{Distribution, ForeignTool, ImportNote, Span, TimeUnit};
 
-use crate::draft::{Draft, MOST_SERIES, Series};
+use crate::draft::{ImportDraft, ImportedSeries, MOST_SERIES};
 use crate::error::ImportError;
-use crate::format::{Format, ImportOptions, LastLine, LineReader, Shape};
+use crate::format::{FileFormat, ImportOptions, LastLine, LineReader, Shape};
 use crate::histogram::count_in;
 
 const PROGRAM: &str = "cyclictest";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "text with a line per wake-up",
     written_by: "`cyclictest -v`",
     becomes: "one per thread, with its period; cycles that it did not print are counted as missing",
@@ -19,7 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     shape: Shape::Lines {
         first: b"T",
         is_sign: |line| interval(line).is_some(),
-        begin: |reading| Box::new(Verbose::new(reading)),
+        begin: |options| Box::new(Verbose::new(options)),
     },
 };
 
@@ -27,23 +27,22 @@ pub(crate) const FORMAT: Format = Format {
 struct Verbose {
     unit: TimeUnit,
     is_unit_said: bool,
-    finished: Vec<Draft>,
-    run: Run,
+    finished: Vec<ImportDraft>,
+    run: VerboseRun,
 }
 
 /// The threads of one run, by number.
 #[derive(Default)]
-struct Run {
+struct VerboseRun {
     intervals: BTreeMap<u32, u64>,
-    threads: BTreeMap<u32, Thread>,
+    threads: BTreeMap<u32, VerboseThread>,
 }
 
 /// Values below this are counted one by one, in 8 KiB a thread.
 const SMALL: usize = 1 << 10;
 
-/// One thread's lines.
 #[derive(Default)]
-struct Thread {
+struct VerboseThread {
     /// How often each small value came, until the run ends: nearly all are small.
     small: Vec<u64>,
     latency: Distribution,
@@ -53,16 +52,16 @@ struct Thread {
 }
 
 impl Verbose {
-    fn new(reading: ImportOptions) -> Self {
+    fn new(options: ImportOptions) -> Self {
         Self {
-            unit: reading.unit.unwrap_or(TimeUnit::Microseconds),
-            is_unit_said: reading.unit.is_some(),
+            unit: options.unit.unwrap_or(TimeUnit::Microseconds),
+            is_unit_said: options.unit.is_some(),
             finished: Vec::new(),
-            run: Run::default(),
+            run: VerboseRun::default(),
         }
     }
 
-    fn count(&mut self, wakeup: &Wakeup) -> Result<(), ImportError> {
+    fn count(&mut self, wakeup: &PrintedWakeup) -> Result<(), ImportError> {
         let threads = &mut self.run.threads;
         if let Some(thread) = threads.get_mut(&wakeup.thread) {
             return thread.add(wakeup, self.unit);
@@ -85,7 +84,7 @@ impl Verbose {
 
 impl LineReader for Verbose {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        if let Some(wakeup) = Wakeup::read(line) {
+        if let Some(wakeup) = PrintedWakeup::read(line) {
             return self.count(&wakeup);
         }
         if let Some((thread, micros)) = interval(line) {
@@ -99,7 +98,7 @@ impl LineReader for Verbose {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         self.end_run()?;
         if let Some(draft) = self.finished.last_mut().filter(|_| last == LastLine::Open) {
             draft.cut_off();
@@ -108,14 +107,15 @@ impl LineReader for Verbose {
     }
 }
 
-impl Run {
-    fn draft(self, unit: TimeUnit, is_unit_said: bool) -> Result<Draft, ImportError> {
-        let mut draft = Draft::new(PROGRAM);
-        let missing: u64 = self.threads.values().map(Thread::missing).fold(0, u64::saturating_add);
+impl VerboseRun {
+    fn draft(self, unit: TimeUnit, is_unit_said: bool) -> Result<ImportDraft, ImportError> {
+        let mut draft = ImportDraft::new(PROGRAM);
+        let missing: u64 = self.threads.values().map(VerboseThread::missing).fold(0, u64::saturating_add);
         for (number, thread) in self.threads {
             let period = self.intervals.get(&number).copied().map(Span::from_micros);
-            let series = Series::new(ForeignTool::Cyclictest, number as usize, thread.distribution(unit)?);
-            draft.series.push(Series { period, ..series });
+            let series =
+                ImportedSeries::new(ForeignTool::Cyclictest, number as usize, thread.distribution(unit)?);
+            draft.series.push(ImportedSeries { period, ..series });
         }
         draft.lacks_unit = true;
         if !is_unit_said {
@@ -127,10 +127,10 @@ impl Run {
     }
 }
 
-impl Thread {
-    fn add(&mut self, wakeup: &Wakeup, unit: TimeUnit) -> Result<(), ImportError> {
+impl VerboseThread {
+    fn add(&mut self, wakeup: &PrintedWakeup, unit: TimeUnit) -> Result<(), ImportError> {
         if wakeup.cycle < self.cycles {
-            let Wakeup { thread, cycle, .. } = wakeup;
+            let PrintedWakeup { thread, cycle, .. } = wakeup;
             return Err(ImportError::damaged(
                 PROGRAM,
                 format!("cycle {cycle} of thread {thread} does not follow the one before it"),
@@ -154,27 +154,26 @@ impl Thread {
         count_in(&mut self.latency, PROGRAM, nanos, count)
     }
 
-    /// All of it.
     fn distribution(mut self, unit: TimeUnit) -> Result<Distribution, ImportError> {
         let small = std::mem::take(&mut self.small);
         (0..).zip(small).try_for_each(|(value, count)| self.count(value, count, unit))?;
         Ok(self.latency)
     }
 
-    /// Cycles of which there is no line: cyclictest prints too slowly, or was asked for every so many (`-o`).
+    /// Cycles without a line: cyclictest prints too slowly, or only every n-th (`-o`).
     const fn missing(&self) -> u64 {
         self.cycles.saturating_sub(self.lines)
     }
 }
 
 /// `       0:      12:      11`, with a fourth number where SMIs are counted.
-struct Wakeup {
+struct PrintedWakeup {
     thread: u32,
     cycle: u64,
     value: u64,
 }
 
-impl Wakeup {
+impl PrintedWakeup {
     fn read(line: &str) -> Option<Self> {
         let (thread, rest) = number(line.as_bytes())?;
         let (cycle, rest) = number(behind_colon(rest)?)?;

@@ -2,14 +2,14 @@
 
 use howlate_model::{Claim, Distribution, ForeignTool, ImportNote, Latency, TimeUnit};
 
-use crate::draft::{Draft, MOST_SERIES, Series};
+use crate::draft::{ImportDraft, ImportedSeries, MOST_SERIES};
 use crate::error::ImportError;
-use crate::format::{Format, ImportOptions, LastLine, LineReader, Shape};
+use crate::format::{FileFormat, ImportOptions, LastLine, LineReader, Shape};
 use crate::histogram::{Findings, count_in};
 
 const PROGRAM: &str = "HdrHistogram percentiles";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "`.hgrm`",
     written_by: "HdrHistogram, wrk2, howlate",
     becomes: "one per file, or section; `--unit us` where the file does not say its unit",
@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     shape: Shape::Lines {
         first: b"#V",
         is_sign: |line| line.starts_with(SECTION) || line == MICROSECONDS || heading_unit(line).is_some(),
-        begin: |reading| Box::new(Sections { reading, ..Sections::default() }),
+        begin: |options| Box::new(Sections { options, ..Sections::default() }),
     },
 };
 
@@ -33,18 +33,18 @@ const CLIPPED: (&str, &str) = ("#[Only counted = from ", " on]");
 /// All sections of a file.
 #[derive(Default)]
 struct Sections {
-    reading: ImportOptions,
-    finished: Vec<(Option<String>, Section)>,
+    options: ImportOptions,
+    finished: Vec<(Option<String>, HgrmSection)>,
     /// What stands above the next section.
     name: Option<String>,
     unit: Option<TimeUnit>,
     clipped: Option<f64>,
     lacks_unit: bool,
-    section: Option<Section>,
+    section: Option<HgrmSection>,
 }
 
 /// One list of percentiles, with what stands below it.
-struct Section {
+struct HgrmSection {
     unit: f64,
     all: Distribution,
     clipped: Option<f64>,
@@ -68,10 +68,10 @@ fn heading_unit(line: &str) -> Option<Option<TimeUnit>> {
 impl Sections {
     fn begin(&mut self, named: Option<TimeUnit>) {
         self.end_section();
-        let said = named.or(self.unit.take());
-        self.lacks_unit |= said.is_none();
-        let unit = said.or(self.reading.unit).unwrap_or(TimeUnit::Milliseconds);
-        self.section = Some(Section::new(unit.nanos() as f64, self.clipped.take()));
+        let given_unit = named.or(self.unit.take());
+        self.lacks_unit |= given_unit.is_none();
+        let unit = given_unit.or(self.options.unit).unwrap_or(TimeUnit::Milliseconds);
+        self.section = Some(HgrmSection::new(unit.nanos() as f64, self.clipped.take()));
     }
 
     fn end_section(&mut self) {
@@ -109,12 +109,12 @@ impl LineReader for Sections {
         self.section.as_mut().map_or(Ok(()), |section| section.row(line))
     }
 
-    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         self.end_section();
         if self.finished.len() > MOST_SERIES {
             return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} sections")));
         }
-        let mut draft = Draft { lacks_unit: self.lacks_unit, ..Draft::new(PROGRAM) };
+        let mut draft = ImportDraft { lacks_unit: self.lacks_unit, ..ImportDraft::new(PROGRAM) };
         let mut is_cut = false;
         let mut findings = Vec::new();
         for (name, mut section) in self.finished {
@@ -124,13 +124,13 @@ impl LineReader for Sections {
             }
             let thread = draft.series.len();
             findings.push(std::mem::take(&mut section.findings));
-            let series = Series::new(ForeignTool::HdrHistogram, thread, section.all);
+            let series = ImportedSeries::new(ForeignTool::HdrHistogram, thread, section.all);
             draft.series.push(match name {
                 Some(name) => series.named(&name),
                 None => series,
             });
         }
-        if self.lacks_unit && self.reading.unit.is_none() {
+        if self.lacks_unit && self.options.unit.is_none() {
             draft.notes.push(ImportNote::UnitTaken { unit: TimeUnit::Milliseconds.name().to_owned() });
         }
         draft.notes.push(ImportNote::PercentilesOnly);
@@ -142,7 +142,7 @@ impl LineReader for Sections {
     }
 }
 
-impl Section {
+impl HgrmSection {
     fn new(unit: f64, clipped: Option<f64>) -> Self {
         Self {
             unit,

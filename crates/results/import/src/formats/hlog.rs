@@ -10,19 +10,19 @@ use howlate_model::{
 use jiff::Timestamp;
 
 use crate::MOST_ROOM;
-use crate::draft::{Draft, MOST_SERIES, Series, Stretch};
+use crate::draft::{ImportDraft, ImportedSeries, MOST_SERIES, Stretch};
 use crate::error::ImportError;
-use crate::format::{Format, ImportOptions, LastLine, LineReader, Shape};
+use crate::format::{FileFormat, ImportOptions, LastLine, LineReader, Shape};
 use crate::histogram::count_in;
 
 const PROGRAM: &str = "HdrHistogram log";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "`.hlog`",
     written_by: "HdrHistogram's loggers, jHiccup, howlate",
     becomes: "one per tag, named after it; each line is a stretch of time; the unit from `Interval_Max`, or `--unit us`",
     samples: &["hiccups.hlog", "requests.hlog"],
-    shape: Shape::Lines { first: b"#T0123456789", is_sign, begin: |reading| Box::new(Log::new(reading)) },
+    shape: Shape::Lines { first: b"#T0123456789", is_sign, begin: |options| Box::new(Log::new(options)) },
 };
 
 /// Neighbouring lines are joined where a log has more: tests go by far fewer.
@@ -42,21 +42,21 @@ fn has_histogram(line: &str) -> bool {
 
 /// A log, as far as it was read. Its unit is known once all of it was.
 struct Log {
-    reading: ImportOptions,
+    options: ImportOptions,
     started: Option<f64>,
     /// The time of the first line, where times are not from the beginning of the log.
     origin: Option<f64>,
     places: BTreeMap<String, usize>,
     /// When the last line of each tag began, as its bits.
     starts: BTreeMap<String, Option<u64>>,
-    series: Vec<Series>,
+    series: Vec<ImportedSeries>,
     stretches: usize,
     /// Bytes that they take.
     room: usize,
     /// From where on howlate only counted, by tag, as the log has it.
     clips: Vec<(String, i64)>,
-    units: Units,
-    /// Once there was a line that tells it.
+    units: HlogUnits,
+    /// `None` before the first line that contains it.
     unit: Option<TimeUnit>,
     /// A line that could not be read, which is allowed for the last one.
     broken: Option<ImportError>,
@@ -65,7 +65,7 @@ struct Log {
 
 /// Which unit the column of maxima, which is in milliseconds, leaves possible.
 #[derive(Default)]
-struct Units {
+struct HlogUnits {
     /// How many lines say something of it, and how many of them each unit fits.
     lines: u64,
     fits: [u64; 3],
@@ -77,7 +77,7 @@ struct Units {
 const RATIOS: [(f64, TimeUnit); 3] =
     [(1e6, TimeUnit::Nanoseconds), (1e3, TimeUnit::Microseconds), (1.0, TimeUnit::Milliseconds)];
 
-impl Units {
+impl HlogUnits {
     fn add(&mut self, column: f64, max: u64) {
         if column <= 0.0 || max == 0 || !column.is_finite() {
             return;
@@ -107,9 +107,9 @@ impl Units {
 }
 
 impl Log {
-    fn new(reading: ImportOptions) -> Self {
+    fn new(options: ImportOptions) -> Self {
         Self {
-            reading,
+            options,
             started: None,
             origin: None,
             places: BTreeMap::new(),
@@ -118,7 +118,7 @@ impl Log {
             stretches: 0,
             room: 0,
             clips: Vec::new(),
-            units: Units::default(),
+            units: HlogUnits::default(),
             unit: None,
             broken: None,
             lines: 0,
@@ -136,7 +136,7 @@ impl Log {
     }
 
     fn interval(&mut self, line: &str) -> Result<(), ImportError> {
-        let interval = Interval::read(line).ok_or_else(|| self.none_of_a_log())?;
+        let interval = HlogInterval::read(line).ok_or_else(|| self.none_of_a_log())?;
         self.check_order(&interval)?;
         let buckets = interval.buckets()?;
         self.units.add(interval.max, buckets.iter().map(|bucket| bucket.highest).max().unwrap_or(0));
@@ -155,8 +155,8 @@ impl Log {
         if self.stretches > MOST_STRETCHES || self.room > MOST_ROOM { self.join() } else { Ok(()) }
     }
 
-    /// The same line twice would count twice.
-    fn check_order(&mut self, interval: &Interval<'_>) -> Result<(), ImportError> {
+    /// A repeated line would count twice.
+    fn check_order(&mut self, interval: &HlogInterval<'_>) -> Result<(), ImportError> {
         let start = Some(interval.start.to_bits());
         let last = self.starts.entry(interval.tag.to_owned()).or_default();
         if std::mem::replace(last, start) == start {
@@ -168,13 +168,13 @@ impl Log {
 
     /// Takes the unit as it was named, or as the log shows it so far; what was counted before is scaled to it.
     fn decide_unit(&mut self) -> Result<(), ImportError> {
-        let unit = self.reading.unit.or(self.units.only()).unwrap_or(TimeUnit::Nanoseconds);
+        let unit = self.options.unit.or(self.units.only()).unwrap_or(TimeUnit::Nanoseconds);
         self.unit = Some(unit);
         self.series.iter_mut().try_for_each(|series| scale(series, unit))
     }
 
     /// Times of some logs are seconds since 1970: those of all lines count from the first.
-    fn stretch(&mut self, interval: &Interval<'_>, latency: Distribution) -> Stretch {
+    fn stretch(&mut self, interval: &HlogInterval<'_>, latency: Distribution) -> Stretch {
         const FIRST_DATE: f64 = 1e8;
         let origin =
             *self.origin.get_or_insert(if interval.start > FIRST_DATE { interval.start } else { 0.0 });
@@ -190,7 +190,7 @@ impl Log {
     fn join(&mut self) -> Result<(), ImportError> {
         self.series.iter_mut().for_each(|series| join_neighbours(&mut series.stretches));
         self.stretches = self.series.iter().map(|series| series.stretches.len()).sum();
-        self.room = self.series.iter().map(Series::room).sum();
+        self.room = self.series.iter().map(ImportedSeries::room).sum();
         if self.room > MOST_ROOM { Err(ImportError::Wide { program: PROGRAM }) } else { Ok(()) }
     }
 
@@ -200,9 +200,9 @@ impl Log {
             return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} tags")));
         }
         self.places.insert(tag.to_owned(), place);
-        let series = Series::new(ForeignTool::HdrHistogram, place, Distribution::default());
+        let series = ImportedSeries::new(ForeignTool::HdrHistogram, place, Distribution::default());
         let series = if tag.is_empty() { series } else { series.named(tag) };
-        self.series.push(Series { stretches: Vec::new(), ..series });
+        self.series.push(ImportedSeries { stretches: Vec::new(), ..series });
         Ok(place)
     }
 
@@ -240,7 +240,7 @@ impl LineReader for Log {
         self.line(line)
     }
 
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         let broken = self.broken.take();
         let is_cut = broken.is_some() && last == LastLine::Open && !self.series.is_empty();
         if let Some(broken) = broken.filter(|_| !is_cut) {
@@ -253,11 +253,12 @@ impl LineReader for Log {
         if self.unit.is_none() {
             self.decide_unit()?;
         }
-        let (shown, named) = (self.units.only(), self.reading.unit);
+        let (shown, named) = (self.units.only(), self.options.unit);
         let unit = self.unit.unwrap_or(TimeUnit::Nanoseconds);
         let notes = self.notes(unit, shown.is_some() || named.is_some());
         let started = self.started.or(self.origin.filter(|origin| *origin > 0.0));
-        let mut draft = Draft { started: date(started), lacks_unit: true, notes, ..Draft::new(PROGRAM) };
+        let mut draft =
+            ImportDraft { started: date(started), lacks_unit: true, notes, ..ImportDraft::new(PROGRAM) };
         if is_cut {
             draft.cut_off();
         }
@@ -274,7 +275,7 @@ impl LineReader for Log {
 }
 
 /// A log whose values are not nanoseconds, as if they were.
-fn scale(series: &mut Series, unit: TimeUnit) -> Result<(), ImportError> {
+fn scale(series: &mut ImportedSeries, unit: TimeUnit) -> Result<(), ImportError> {
     if unit == TimeUnit::Nanoseconds {
         return Ok(());
     }
@@ -302,7 +303,7 @@ fn join_neighbours(stretches: &mut Vec<Stretch>) {
 }
 
 /// `Tag=requests,0.127,1.007,2.769,HISTFAAAA…`
-struct Interval<'a> {
+struct HlogInterval<'a> {
     tag: &'a str,
     start: f64,
     length: f64,
@@ -310,7 +311,7 @@ struct Interval<'a> {
     encoded: &'a str,
 }
 
-impl<'a> Interval<'a> {
+impl<'a> HlogInterval<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let (tag, rest) = match line.strip_prefix("Tag=") {
             Some(rest) => rest.split_once(',')?,
@@ -367,7 +368,7 @@ mod tests {
     #[test]
     fn the_column_of_maxima_tells_the_unit() {
         let unit = |lines: &[(f64, u64)]| {
-            let mut units = Units::default();
+            let mut units = HlogUnits::default();
             lines.iter().for_each(|(column, max)| units.add(*column, *max));
             (units.only(), units.odd)
         };

@@ -3,15 +3,15 @@
 use howlate_model::{Claim, Distribution, ForeignTool, ImportNote};
 use serde::Deserialize;
 
-use crate::draft::{Draft, Series};
+use crate::draft::{ImportDraft, ImportedSeries};
 use crate::error::ImportError;
-use crate::format::{Format, Shape};
+use crate::format::{FileFormat, Shape};
 use crate::histogram::count_in;
 use crate::json;
 
 const PROGRAM: &str = "hyperfine";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "JSON with `results` and `times`",
     written_by: "`hyperfine --export-json FILE`",
     becomes: "one per command, named after it: how long it took, not how late",
@@ -35,7 +35,6 @@ struct Command {
     command: String,
     /// Seconds, of all times.
     mean: f64,
-    /// Seconds.
     #[serde(default)]
     times: Vec<f64>,
 }
@@ -52,8 +51,8 @@ impl Command {
     }
 }
 
-fn draft(file: &File) -> Result<Draft, ImportError> {
-    let mut draft = Draft { notes: vec![ImportNote::Durations], ..Draft::new(PROGRAM) };
+fn draft(file: &File) -> Result<ImportDraft, ImportError> {
+    let mut draft = ImportDraft { notes: vec![ImportNote::Durations], ..ImportDraft::new(PROGRAM) };
     for command in &file.results {
         if command.times.is_empty() {
             let remedy = "let hyperfine write each of its times: `hyperfine --export-json FILE …`";
@@ -64,7 +63,7 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
         for seconds in &command.times {
             count_in(&mut all, PROGRAM, nanos(*seconds)?, 1)?;
         }
-        draft.series.push(Series::new(ForeignTool::Hyperfine, 0, all).named(&command.command));
+        draft.series.push(ImportedSeries::new(ForeignTool::Hyperfine, 0, all).named(&command.command));
     }
     Ok(draft)
 }

@@ -6,15 +6,15 @@ use howlate_model::{ForeignTool, HistogramEnd, ImportNote};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::draft::{Draft, Series, system};
+use crate::draft::{ImportDraft, ImportedSeries, system};
 use crate::error::ImportError;
-use crate::format::{Format, Shape};
+use crate::format::{FileFormat, Shape};
 use crate::histogram::{Claims, Linear};
 use crate::json::{self, Buckets, SystemInfo, buckets, by_number};
 
 const PROGRAM: &str = "jitterdebugger";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "`results.json`",
     written_by: "jitterdebugger, version 3",
     becomes: "one per CPU",
@@ -32,7 +32,7 @@ fn resolution(object: &Value) -> Option<u64> {
     object.pointer("/sysinfo/resolution_in_ns")?.as_u64()
 }
 
-/// Its histogram ends at a millisecond, whatever its resolution: `NSEC_PER_SEC / interval_resolution / 1000` buckets.
+/// Its histogram ends at a millisecond at every resolution: `NSEC_PER_SEC / interval_resolution / 1000` buckets.
 const END_NS: u64 = 1_000_000;
 
 #[derive(Deserialize)]
@@ -54,8 +54,8 @@ struct Cpu {
     avg: Option<f64>,
 }
 
-fn draft(file: &File, unit: u64) -> Result<Draft, ImportError> {
-    let mut draft = Draft { system: system(&file.sysinfo), ..Draft::new(PROGRAM) };
+fn draft(file: &File, unit: u64) -> Result<ImportDraft, ImportError> {
+    let mut draft = ImportDraft { system: system(&file.sysinfo), ..ImportDraft::new(PROGRAM) };
     let mut all = Vec::new();
     for (number, cpu) in by_number(&file.cpu, PROGRAM)? {
         let mut linear = Linear::new(PROGRAM, unit);
@@ -68,8 +68,8 @@ fn draft(file: &File, unit: u64) -> Result<Draft, ImportError> {
     draft.notes.extend((unit == 1_000).then_some(ImportNote::WholeMicroseconds));
     draft.say(all.iter().map(|(_, linear)| linear.findings()));
     for (thread, (number, linear)) in all.into_iter().enumerate() {
-        let series = Series::new(ForeignTool::Jitterdebugger, thread, linear.distribution());
-        draft.series.push(Series { cpu: Some(number), ..series });
+        let series = ImportedSeries::new(ForeignTool::Jitterdebugger, thread, linear.distribution());
+        draft.series.push(ImportedSeries { cpu: Some(number), ..series });
     }
     Ok(draft)
 }

@@ -17,10 +17,10 @@ mod schbench;
 mod stress_ng;
 mod wrk;
 
-use crate::format::Format;
+use crate::format::FileFormat;
 
 /// All of them, in the order of the manual's table.
-pub(crate) const FORMATS: &[Format] = &[
+pub(crate) const FORMATS: &[FileFormat] = &[
     cyclictest_json::FORMAT,
     cyclictest_histogram::FORMAT,
     osadl::FORMAT,

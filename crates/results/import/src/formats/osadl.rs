@@ -4,15 +4,15 @@ use howlate_model::{ForeignTool, HistogramEnd, ImportNote, Span, System};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::draft::{Draft, Series, date, system};
+use crate::draft::{ImportDraft, ImportedSeries, date, system};
 use crate::error::ImportError;
-use crate::format::{Format, Shape};
+use crate::format::{FileFormat, Shape};
 use crate::histogram::{Claims, Linear};
 use crate::json::{self, SystemInfo};
 
 const PROGRAM: &str = "RT Dataset";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "JSON with `RT Dataset`",
     written_by: "OSADL's scripts, version 1.0",
     becomes: "one per core",
@@ -75,10 +75,13 @@ struct Latency {
     overflows: Option<Vec<u64>>,
 }
 
-fn draft(file: &File) -> Result<Draft, ImportError> {
+fn draft(file: &File) -> Result<ImportDraft, ImportError> {
     let unit = unit(&file.latency.granularity)?;
-    let mut draft =
-        Draft { started: date(&file.timestamps.origin), system: machine(file), ..Draft::new(PROGRAM) };
+    let mut draft = ImportDraft {
+        started: date(&file.timestamps.origin),
+        system: machine(file),
+        ..ImportDraft::new(PROGRAM)
+    };
     let mut all = Vec::new();
     let (values, cores) = columns(&file.latency);
     for (core, counts) in cores.iter().enumerate() {
@@ -89,7 +92,7 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
     }
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
     draft.take(all, |core, latency| {
-        let mut series = Series::new(ForeignTool::Cyclictest, core, latency);
+        let mut series = ImportedSeries::new(ForeignTool::Cyclictest, core, latency);
         series.cpu = u32::try_from(core).ok();
         series.period = file.condition.interval.map(Span::from_micros);
         series.idle = file.condition.load == "idle";
@@ -140,8 +143,8 @@ fn unit(granularity: &str) -> Result<u64, ImportError> {
 
 /// How many values of a core were beyond its classes, which end at `end`: the largest at least, where that lies there.
 fn beyond(latency: &Latency, core: usize, end: u64) -> u64 {
-    let said = latency.overflows.as_ref().and_then(|all| all.get(core).copied());
-    said.unwrap_or_else(|| u64::from(latency.maxima.get(core).is_some_and(|max| *max >= end)))
+    let overflows = latency.overflows.as_ref().and_then(|all| all.get(core).copied());
+    overflows.unwrap_or_else(|| u64::from(latency.maxima.get(core).is_some_and(|max| *max >= end)))
 }
 
 /// OSADL's own script puts the buckets' values in front of the cores, as if they were one more.

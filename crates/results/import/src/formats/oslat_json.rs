@@ -6,15 +6,15 @@ use howlate_model::{ForeignTool, HistogramEnd, ImportNote};
 use serde::Deserialize;
 
 use super::oslat_text::{nanos, width_note};
-use crate::draft::{Draft, Series};
+use crate::draft::{ImportDraft, ImportedSeries};
 use crate::error::ImportError;
-use crate::format::{Format, Shape};
-use crate::histogram::{Claims, Label, Linear};
+use crate::format::{FileFormat, Shape};
+use crate::histogram::{BucketLabel, Claims, Linear};
 use crate::json::{self, Buckets, RtTestsRun, by_number};
 
 const PROGRAM: &str = "oslat";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "JSON with `freq`",
     written_by: "`oslat --json=FILE`, with or without `--bucket-width`",
     becomes: "one per CPU: gaps, not wake-ups",
@@ -49,8 +49,8 @@ struct OslatThread {
     avg: Option<f64>,
 }
 
-fn draft(file: &File) -> Result<Draft, ImportError> {
-    let mut draft = Draft::of_rt_tests(PROGRAM, &file.run);
+fn draft(file: &File) -> Result<ImportDraft, ImportError> {
+    let mut draft = ImportDraft::of_rt_tests(PROGRAM, &file.run);
     let width = width(file)?;
     let mut all = Vec::new();
     for (number, thread) in by_number(&file.thread, PROGRAM)? {
@@ -60,8 +60,8 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
     draft.notes.push(width_note(width));
     draft.say(all.iter().map(|(.., linear)| linear.findings()));
     for (number, cpu, linear) in all {
-        let series = Series::new(ForeignTool::Oslat, number as usize, linear.distribution());
-        draft.series.push(Series { cpu: Some(cpu), ..series });
+        let series = ImportedSeries::new(ForeignTool::Oslat, number as usize, linear.distribution());
+        draft.series.push(ImportedSeries { cpu: Some(cpu), ..series });
     }
     Ok(draft)
 }
@@ -109,7 +109,7 @@ fn histogram(thread: &OslatThread, width: u64) -> Result<Linear, ImportError> {
     let nanos = |value: f64| (value * if is_nanos { 1.0 } else { 1e3 }).round() as u64;
     let (max, min) = (nanos(thread.max), thread.min.map(nanos));
     let longer = buckets.pop_if(|(last, count)| *last < max && *count > 0);
-    let mut linear = Linear::new(PROGRAM, 1).labelled(Label::End);
+    let mut linear = Linear::new(PROGRAM, 1).labelled(BucketLabel::End);
     linear.set_width(width);
     linear.add_all(buckets)?;
     let mut claims = Claims { min, max: Some(max), ..Claims::default() };

@@ -2,10 +2,10 @@
 
 use howlate_model::{ForeignTool, HistogramEnd, ImportNote, Span};
 
-use crate::draft::{Draft, MOST_SERIES, Results, Series};
+use crate::draft::{FileResults, ImportDraft, ImportedSeries, MOST_SERIES};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Shape};
-use crate::histogram::{Claims, Label, Linear};
+use crate::format::{FileFormat, LastLine, LineReader, Shape};
+use crate::histogram::{BucketLabel, Claims, Linear};
 use crate::rows::common_divisor;
 
 const PROGRAM: &str = "oslat";
@@ -13,7 +13,7 @@ const PROGRAM: &str = "oslat";
 const OVERFLOWS: &str = "(including overflows)";
 const VERSION: &str = "oslat V ";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "text",
     written_by: "`oslat`",
     becomes: "the same",
@@ -23,20 +23,20 @@ pub(crate) const FORMAT: Format = Format {
         is_sign: |line| {
             line.starts_with(VERSION) || line.starts_with("Core:\t") || line.starts_with("Counter Freq:")
         },
-        begin: |_| Box::new(Runs::default()),
+        begin: |_| Box::new(OslatRuns::default()),
     },
 };
 
 /// All runs of a file, one after the other.
 #[derive(Default)]
-struct Runs {
-    results: Results,
-    run: Run,
+struct OslatRuns {
+    results: FileResults,
+    run: OslatRun,
 }
 
 /// One run: its header, its rows, and what stands below them.
 #[derive(Default)]
-struct Run {
+struct OslatRun {
     version: String,
     cores: Vec<u32>,
     rows: Vec<BucketRow>,
@@ -47,7 +47,7 @@ struct Run {
     leaves_out: bool,
 }
 
-impl Runs {
+impl OslatRuns {
     fn end_run(&mut self) -> Result<(), ImportError> {
         let run = std::mem::take(&mut self.run);
         if run.cores.is_empty() {
@@ -57,7 +57,7 @@ impl Runs {
     }
 }
 
-impl LineReader for Runs {
+impl LineReader for OslatRuns {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if let Some(version) = line.strip_prefix(VERSION) {
             self.end_run()?;
@@ -73,13 +73,13 @@ impl LineReader for Runs {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         self.end_run()?;
         self.results.all()
     }
 }
 
-impl Run {
+impl OslatRun {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         self.leaves_out |= line == "...";
         if let Some(row) = BucketRow::read(line) {
@@ -102,7 +102,7 @@ impl Run {
         Ok(())
     }
 
-    fn draft(self) -> Result<Draft, ImportError> {
+    fn draft(self) -> Result<ImportDraft, ImportError> {
         if self.cores.len() > MOST_SERIES {
             let what = format!("it has {} CPUs; {MOST_SERIES} threads at most are read", self.cores.len());
             return Err(ImportError::damaged(PROGRAM, what));
@@ -115,8 +115,10 @@ impl Run {
             self.maxima.len() < self.cores.len() || !self.rows.last().is_some_and(|row| row.has_longer);
         let width = self.rows.iter().fold(0, |step, row| common_divisor(step, row.nanos)).max(1);
         let width = if self.rows.len() == 1 { width.min(1_000) } else { width };
-        let mut draft =
-            Draft { program: format!("{PROGRAM} {}", self.version).trim().to_owned(), ..Draft::new(PROGRAM) };
+        let mut draft = ImportDraft {
+            program: format!("{PROGRAM} {}", self.version).trim().to_owned(),
+            ..ImportDraft::new(PROGRAM)
+        };
         let mut columns = Vec::new();
         for place in 0..self.cores.len() {
             columns.push(self.histogram(place, width, is_cut)?);
@@ -132,8 +134,8 @@ impl Run {
             draft.cut_off();
         }
         draft.take(columns, |place, all| {
-            let series = Series::new(ForeignTool::Oslat, place, all);
-            Series { cpu: self.cores.get(place).copied(), ..series }
+            let series = ImportedSeries::new(ForeignTool::Oslat, place, all);
+            ImportedSeries { cpu: self.cores.get(place).copied(), ..series }
         });
         Ok(draft)
     }
@@ -149,7 +151,7 @@ impl Run {
     fn histogram(&self, place: usize, width: u64, is_cut: bool) -> Result<Linear, ImportError> {
         let of = |values: &[u64]| values.get(place).copied();
         let max = of(&self.maxima);
-        let mut linear = Linear::new(PROGRAM, 1).labelled(Label::End);
+        let mut linear = Linear::new(PROGRAM, 1).labelled(BucketLabel::End);
         linear.set_width(width);
         let mut claims = Claims { min: of(&self.minima), max, ..Claims::default() };
         for row in &self.rows {

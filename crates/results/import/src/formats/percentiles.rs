@@ -7,7 +7,7 @@ use crate::histogram::count_in;
 
 /// Percentiles of one distribution: shares from 0 to 1 with their values in nanoseconds.
 #[derive(Debug, Default)]
-pub(crate) struct Percentiles {
+pub(crate) struct PercentileTable {
     pub(crate) points: Vec<(f64, u64)>,
     pub(crate) total: u64,
     pub(crate) min: Option<u64>,
@@ -15,9 +15,9 @@ pub(crate) struct Percentiles {
     pub(crate) mean: Option<u64>,
 }
 
-impl Percentiles {
-    /// Values between two percentiles count at the upper one; those above the last, at the largest. `None` where the largest is not
-    /// known, so that nobody knows where these are.
+impl PercentileTable {
+    /// Values between two percentiles count at the upper one; those above the last, at the largest. `None`
+    /// where the largest is unknown.
     pub(crate) fn distribution(&self, program: &'static str) -> Result<Distribution, ImportError> {
         let mut all = Distribution::default();
         let (mut counted, mut last) = (0, 0);
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn percentiles_come_back() {
-        let percentiles = Percentiles {
+        let percentiles = PercentileTable {
             points: vec![(0.5, 10), (0.99, 70), (0.999, 909)],
             total: 30_212,
             min: Some(1),
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!((found, all.count()), ([10, 70, 909, 10_224], 30_212));
         assert_eq!((all.min().unwrap().as_nanos(), all.mean_nanos()), (1, Some(20.0)));
         let falling =
-            Percentiles { points: vec![(0.5, 10), (0.9, 9)], total: 100, max: Some(20), ..percentiles };
+            PercentileTable { points: vec![(0.5, 10), (0.9, 9)], total: 100, max: Some(20), ..percentiles };
         assert!(falling.distribution("a program").is_err());
     }
 }

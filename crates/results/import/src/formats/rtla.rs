@@ -2,18 +2,18 @@
 
 use howlate_model::{ForeignTool, ImportNote, Span};
 
-use crate::draft::{Draft, Results, Series};
+use crate::draft::{FileResults, ImportDraft, ImportedSeries};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Shape};
-use crate::histogram::{Claims, Label, Linear};
-use crate::rows::{Rows, numbers_behind};
+use crate::format::{FileFormat, LastLine, LineReader, Shape};
+use crate::histogram::{BucketLabel, Claims, Linear};
+use crate::rows::{HistogramRows, numbers_behind};
 
 const PROGRAM: &str = "rtla";
 const HEADING: &str = "# RTLA ";
 /// Buckets without `--entries`, each one unit wide without `--bucket-size`; the text says neither.
 const USUAL_ENTRIES: u64 = 256;
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "histogram text",
     written_by: "`rtla timerlat hist`, `rtla osnoise hist`, with buckets of any size",
     becomes: "one per column: interrupt, thread, user",
@@ -21,25 +21,25 @@ pub(crate) const FORMAT: Format = Format {
     shape: Shape::Lines {
         first: b"#",
         is_sign: |line| line.starts_with(HEADING) && line.contains("histogram"),
-        begin: |_| Box::new(Runs::default()),
+        begin: |_| Box::new(RtlaRuns::default()),
     },
 };
 
 /// All runs of a file, one after the other.
 #[derive(Default)]
-struct Runs {
-    results: Results,
-    run: Option<Run>,
+struct RtlaRuns {
+    results: FileResults,
+    run: Option<RtlaRun>,
 }
 
 /// One histogram, with what stands below it.
-struct Run {
+struct RtlaRun {
     tracer: String,
     unit: u64,
-    columns: Option<Vec<Column>>,
-    rows: Rows,
+    columns: Option<Vec<RtlaColumn>>,
+    rows: HistogramRows,
     /// What the lines of [`LABELS`] have, in their order.
-    said: [Vec<Option<u64>>; 5],
+    summaries: [Vec<Option<u64>>; 5],
     /// Whether the summary over all CPUs has begun, which has other columns.
     is_over_all: bool,
 }
@@ -48,41 +48,41 @@ const LABELS: [&str; 5] = ["over:", "count:", "min:", "avg:", "max:"];
 
 /// A column of the table: what it is about, on which CPU.
 #[derive(Clone, Copy)]
-struct Column {
+struct RtlaColumn {
     mechanism: ForeignTool,
     cpu: u32,
 }
 
-impl Runs {
+impl RtlaRuns {
     fn end_run(&mut self) -> Result<(), ImportError> {
         let Some(run) = self.run.take() else { return Ok(()) };
         self.results.add(run.draft())
     }
 }
 
-impl LineReader for Runs {
+impl LineReader for RtlaRuns {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if let Some(heading) = line.strip_prefix(HEADING) {
             self.end_run()?;
-            self.run = Some(Run::new(heading.split(' ').next().unwrap_or_default()));
+            self.run = Some(RtlaRun::new(heading.split(' ').next().unwrap_or_default()));
         }
         self.run.as_mut().map_or(Ok(()), |run| run.line(line))
     }
 
-    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         self.end_run()?;
         self.results.all()
     }
 }
 
-impl Run {
+impl RtlaRun {
     fn new(tracer: &str) -> Self {
         Self {
             tracer: tracer.to_owned(),
             unit: 1_000,
             columns: None,
-            rows: Rows::new(PROGRAM, 1_000, Label::Start),
-            said: Default::default(),
+            rows: HistogramRows::new(PROGRAM, 1_000, BucketLabel::Start),
+            summaries: Default::default(),
             is_over_all: false,
         }
     }
@@ -90,7 +90,7 @@ impl Run {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if line.contains("Time unit is nanoseconds") {
             self.unit = 1;
-            self.rows = Rows::new(PROGRAM, 1, Label::Start);
+            self.rows = HistogramRows::new(PROGRAM, 1, BucketLabel::Start);
         } else if let Some(heading) = line.strip_prefix("Index") {
             self.columns = Some(columns(heading)?);
         } else if line.starts_with("ALL:") {
@@ -102,25 +102,25 @@ impl Run {
     }
 
     fn row_or_summary(&mut self, line: &str) -> Result<(), ImportError> {
-        for (label, numbers) in LABELS.iter().zip(&mut self.said) {
+        for (label, numbers) in LABELS.iter().zip(&mut self.summaries) {
             if let Some(found) = numbers_behind(line, label) {
                 self.rows.count_held()?;
                 *numbers = found;
                 return Ok(());
             }
         }
-        let has_summary = self.said.iter().any(|numbers| !numbers.is_empty());
+        let has_summary = self.summaries.iter().any(|numbers| !numbers.is_empty());
         match row(line).filter(|_| !has_summary) {
             Some((label, counts)) => self.rows.add(label, counts, line),
             None => Ok(()),
         }
     }
 
-    fn draft(mut self) -> Result<Draft, ImportError> {
+    fn draft(mut self) -> Result<ImportDraft, ImportError> {
         let columns = self.columns.take().ok_or_else(|| {
             ImportError::damaged(PROGRAM, "it has no line `Index …`; leave --no-header out")
         })?;
-        let is_cut = self.said[4].is_empty();
+        let is_cut = self.summaries[4].is_empty();
         if is_cut {
             self.rows.cut_off()?;
         }
@@ -134,8 +134,8 @@ impl Run {
             return Err(ImportError::damaged(PROGRAM, format!("it names {named} columns, and has {found}")));
         }
         let width = self.width();
-        let said = &self.said;
-        let of = |label: usize, place: usize| said.get(label)?.get(place).copied().flatten();
+        let summaries = &self.summaries;
+        let of = |label: usize, place: usize| summaries.get(label)?.get(place).copied().flatten();
         let claims = |place: usize| Claims {
             beyond: of(0, place),
             total: of(1, place),
@@ -151,9 +151,9 @@ impl Run {
     }
 
     /// As a draft, with what is to be said of it.
-    fn described(mut self, columns: &[Column], width: u64, is_cut: bool) -> Draft {
+    fn described(mut self, columns: &[RtlaColumn], width: u64, is_cut: bool) -> ImportDraft {
         let program = format!("{PROGRAM} {}", self.tracer);
-        let mut draft = Draft { program, ..Draft::new(PROGRAM) };
+        let mut draft = ImportDraft { program, ..ImportDraft::new(PROGRAM) };
         let mut tables = std::mem::take(self.rows.columns());
         if is_cut {
             tables.iter_mut().for_each(Linear::cut_off);
@@ -176,8 +176,8 @@ impl Run {
     /// multiples of.
     fn width(&mut self) -> u64 {
         let step = self.rows.step();
-        let (minima, maxima) = (self.said[2].clone(), self.said[4].clone());
-        let overflows = self.said[0].clone();
+        let (minima, maxima) = (self.summaries[2].clone(), self.summaries[4].clone());
+        let overflows = self.summaries[0].clone();
         let of = |numbers: &[Option<u64>], place: usize| numbers.get(place).copied().flatten();
         let is_whole = |(place, column): (usize, &Linear)| {
             let Some((first, last)) = column.ends() else { return true };
@@ -191,14 +191,14 @@ impl Run {
     }
 }
 
-impl Column {
-    fn series(self, place: usize, latency: howlate_model::Distribution) -> Series {
-        Series { cpu: Some(self.cpu), ..Series::new(self.mechanism, place, latency) }
+impl RtlaColumn {
+    fn series(self, place: usize, latency: howlate_model::Distribution) -> ImportedSeries {
+        ImportedSeries { cpu: Some(self.cpu), ..ImportedSeries::new(self.mechanism, place, latency) }
     }
 }
 
 /// `Index   IRQ-000   Thr-000   Usr-000 …`, or `CPU-000` of osnoise.
-fn columns(heading: &str) -> Result<Vec<Column>, ImportError> {
+fn columns(heading: &str) -> Result<Vec<RtlaColumn>, ImportError> {
     let column = |word: &str| {
         let (kind, cpu) = word.split_once('-')?;
         let mechanism = match kind {
@@ -208,7 +208,7 @@ fn columns(heading: &str) -> Result<Vec<Column>, ImportError> {
             "CPU" => ForeignTool::Osnoise,
             _ => return None,
         };
-        Some(Column { mechanism, cpu: cpu.parse().ok()? })
+        Some(RtlaColumn { mechanism, cpu: cpu.parse().ok()? })
     };
     let unknown = |word: &str| ImportError::damaged(PROGRAM, format!("its column `{word}` is unknown"));
     heading.split_whitespace().map(|word| column(word).ok_or_else(|| unknown(word))).collect()

@@ -2,75 +2,75 @@
 
 use howlate_model::{ForeignTool, ImportNote};
 
-use super::percentiles::Percentiles;
-use crate::draft::{Draft, Series};
+use super::percentiles::PercentileTable;
+use crate::draft::{ImportDraft, ImportedSeries};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Shape};
+use crate::format::{FileFormat, LastLine, LineReader, Shape};
 
 const PROGRAM: &str = "schbench";
 
 /// The last line of a run.
 const END: &str = "average rps:";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "text",
     written_by: "schbench",
     becomes: "one of wake-ups and one of requests, as the last of its reports has them",
     samples: &["schbench.txt"],
     shape: Shape::Lines {
         first: b"WLR",
-        is_sign: |line| Report::begin(line).is_some(),
-        begin: |_| Box::new(Runs::default()),
+        is_sign: |line| SchbenchReport::begin(line).is_some(),
+        begin: |_| Box::new(SchbenchRuns::default()),
     },
 };
 
 /// All runs of a file, one after the other.
 #[derive(Default)]
-struct Runs {
-    finished: Vec<Draft>,
+struct SchbenchRuns {
+    finished: Vec<ImportDraft>,
     /// The last report of each kind.
-    wakeups: Option<Report>,
-    requests: Option<Report>,
+    wakeups: Option<SchbenchReport>,
+    requests: Option<SchbenchReport>,
     /// The one that is being read.
-    current: Option<Report>,
+    current: Option<SchbenchReport>,
     /// Whether the last line is its end, though it has none itself.
     is_ending: bool,
 }
 
 /// One list of percentiles.
 #[derive(Debug)]
-struct Report {
-    kind: Kind,
-    percentiles: Percentiles,
+struct SchbenchReport {
+    kind: SchbenchTable,
+    percentiles: PercentileTable,
     /// After how long it was printed, as it says.
     runtime: String,
     is_whole: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SchbenchTable {
     Wakeups,
     Requests,
     /// Requests per second, which are no times.
     Rates,
 }
 
-impl Report {
+impl SchbenchReport {
     /// `Wakeup Latencies percentiles (usec) runtime 10 (s) (30212 total samples)`; older ones are of wake-ups alone, and do not
     /// say how many.
     fn begin(line: &str) -> Option<Self> {
         let (title, rest) = line.split_once(" percentiles (")?;
         let kind = match title {
-            "Wakeup Latencies" | "Latency" => Kind::Wakeups,
-            "Request Latencies" => Kind::Requests,
-            "RPS" => Kind::Rates,
+            "Wakeup Latencies" | "Latency" => SchbenchTable::Wakeups,
+            "Request Latencies" => SchbenchTable::Requests,
+            "RPS" => SchbenchTable::Rates,
             _ => return None,
         };
         let total = rest.rsplit_once('(').and_then(|(_, count)| count.strip_suffix(" total samples)"));
         let total = total.and_then(|count| count.parse().ok()).unwrap_or(0);
         let runtime =
             rest.split_once("runtime ").and_then(|(_, rest)| rest.split(' ').next()).unwrap_or_default();
-        let percentiles = Percentiles { total, ..Percentiles::default() };
+        let percentiles = PercentileTable { total, ..PercentileTable::default() };
         Some(Self { kind, percentiles, runtime: runtime.to_owned(), is_whole: false })
     }
 
@@ -96,14 +96,14 @@ impl Report {
     }
 }
 
-impl Runs {
+impl SchbenchRuns {
     /// Each report is of all values so far: the one before it is no longer needed.
     fn end_report(&mut self) {
         let Some(report) = self.current.take().filter(|report| report.is_whole) else { return };
         match report.kind {
-            Kind::Wakeups => self.wakeups = Some(report),
-            Kind::Requests => self.requests = Some(report),
-            Kind::Rates => {}
+            SchbenchTable::Wakeups => self.wakeups = Some(report),
+            SchbenchTable::Requests => self.requests = Some(report),
+            SchbenchTable::Rates => {}
         }
     }
 
@@ -114,7 +114,7 @@ impl Runs {
             (self.wakeups.take(), ForeignTool::SchbenchWakeup, "wake-ups"),
             (self.requests.take(), ForeignTool::SchbenchRequest, "requests"),
         ];
-        let mut draft = Draft::new(PROGRAM);
+        let mut draft = ImportDraft::new(PROGRAM);
         let mut runtimes: Vec<String> =
             reports.iter().filter_map(|(report, ..)| Some(report.as_ref()?.runtime.clone())).collect();
         runtimes.dedup();
@@ -130,7 +130,7 @@ impl Runs {
                 return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
             }
             let latency = report.percentiles.distribution(PROGRAM)?;
-            draft.series.push(Series::new(mechanism, 0, latency).named(name));
+            draft.series.push(ImportedSeries::new(mechanism, 0, latency).named(name));
         }
         if !draft.series.is_empty() {
             draft.notes.extend([ImportNote::WholeMicroseconds, ImportNote::PercentilesOnly]);
@@ -140,9 +140,9 @@ impl Runs {
     }
 }
 
-impl LineReader for Runs {
+impl LineReader for SchbenchRuns {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        if let Some(report) = Report::begin(line) {
+        if let Some(report) = SchbenchReport::begin(line) {
             self.end_report();
             self.current = Some(report);
         } else if line.starts_with(END) {
@@ -158,7 +158,7 @@ impl LineReader for Runs {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         self.end_run(self.is_ending)?;
         if self.finished.is_empty() {
             let remedy = "let schbench run to its end: each of its reports ends in `min=…, max=…`";

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use howlate_model::{ForeignTool, ImportNote, Policy, Priority, Span};
 
-use crate::draft::{Draft, MOST_SERIES, Results, Series};
+use crate::draft::{FileResults, ImportDraft, ImportedSeries, MOST_SERIES};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Shape};
+use crate::format::{FileFormat, LastLine, LineReader, Shape};
 use crate::histogram::{Claims, Linear};
 
 const PROGRAM: &str = "stress-ng";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "text",
     written_by: "`stress-ng --cyclic N --cyclic-dist NS`",
     becomes: "one per instance",
@@ -19,13 +19,13 @@ pub(crate) const FORMAT: Format = Format {
     shape: Shape::Lines {
         first: b"s",
         is_sign: |line| line.starts_with("stress-ng:") && line.contains("] cyclic:"),
-        begin: |_| Box::new(Runs::default()),
+        begin: |_| Box::new(StressorRuns::default()),
     },
 };
 
 /// What one instance said.
 #[derive(Default)]
-struct Instance {
+struct StressorInstance {
     policy: Option<String>,
     delay: Option<u64>,
     samples: u64,
@@ -38,15 +38,16 @@ struct Instance {
 
 /// All runs of a file, one after the other.
 #[derive(Default)]
-struct Runs {
-    results: Results,
+struct StressorRuns {
+    results: FileResults,
     /// Several write at once; each line names its process.
-    by_process: BTreeMap<u64, Instance>,
+    by_process: BTreeMap<u64, StressorInstance>,
 }
 
-impl Runs {
+impl StressorRuns {
     fn end_run(&mut self) -> Result<(), ImportError> {
-        let mut instances: Vec<Instance> = std::mem::take(&mut self.by_process).into_values().collect();
+        let mut instances: Vec<StressorInstance> =
+            std::mem::take(&mut self.by_process).into_values().collect();
         instances.retain(|item| item.samples > 0);
         if instances.iter().all(|item| item.buckets.is_empty()) {
             let remedy = "let stress-ng print one: `stress-ng --cyclic 1 --cyclic-dist 1000 …`";
@@ -56,36 +57,38 @@ impl Runs {
     }
 }
 
-impl LineReader for Runs {
+impl LineReader for StressorRuns {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        let said = line.split_once('[').and_then(|(_, rest)| rest.split_once("] cyclic:"));
-        let Some((Ok(pid), said)) = said.map(|(pid, said)| (pid.trim().parse(), said)) else { return Ok(()) };
-        let said = said.trim();
-        if said.starts_with("sched ") && self.by_process.get(&pid).is_some_and(|item| item.samples > 0) {
+        let message = line.split_once('[').and_then(|(_, rest)| rest.split_once("] cyclic:"));
+        let Some((Ok(pid), message)) = message.map(|(pid, message)| (pid.trim().parse(), message)) else {
+            return Ok(());
+        };
+        let message = message.trim();
+        if message.starts_with("sched ") && self.by_process.get(&pid).is_some_and(|item| item.samples > 0) {
             self.end_run()?;
         }
         if self.by_process.len() >= MOST_SERIES && !self.by_process.contains_key(&pid) {
             return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} instances")));
         }
-        self.by_process.entry(pid).or_default().hear(said);
+        self.by_process.entry(pid).or_default().read_message(message);
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         self.end_run()?;
         self.results.all()
     }
 }
 
-fn draft(instances: &[Instance]) -> Result<Draft, ImportError> {
-    let mut draft = Draft::new(PROGRAM);
-    let is_cut = instances.iter().any(Instance::is_cut_off);
+fn draft(instances: &[StressorInstance]) -> Result<ImportDraft, ImportError> {
+    let mut draft = ImportDraft::new(PROGRAM);
+    let is_cut = instances.iter().any(StressorInstance::is_cut_off);
     let mut histograms = Vec::new();
     for item in instances {
         histograms.push(item.histogram(is_cut)?);
     }
     draft.take(histograms, |thread, latency| {
-        let mut series = Series::new(ForeignTool::StressNg, thread, latency);
+        let mut series = ImportedSeries::new(ForeignTool::StressNg, thread, latency);
         series.period = instances[thread].delay.map(Span::from_nanos);
         series.policy = instances[thread].policy.as_deref().and_then(policy);
         series
@@ -98,9 +101,9 @@ fn draft(instances: &[Instance]) -> Result<Draft, ImportError> {
     Ok(draft)
 }
 
-impl Instance {
-    fn hear(&mut self, said: &str) {
-        let fields: Vec<&str> = said.split_whitespace().collect();
+impl StressorInstance {
+    fn read_message(&mut self, message: &str) {
+        let fields: Vec<&str> = message.split_whitespace().collect();
         match fields.as_slice() {
             // sched SCHED_FIFO: 100000 ns delay, 10000 samples
             ["sched", policy, delay, "ns", "delay,", samples, "samples"] => {
@@ -145,7 +148,7 @@ impl Instance {
     }
 }
 
-/// The priority is not printed: stress-ng takes the highest that it may if none is asked for.
+/// The priority is not printed: by default stress-ng takes the highest permitted one.
 fn policy(name: &str) -> Option<Policy> {
     let priority = Priority::new(99)?;
     match name {

@@ -2,15 +2,15 @@
 
 use howlate_model::{ForeignTool, ImportNote};
 
-use super::percentiles::Percentiles;
-use crate::draft::{Draft, Results, Series};
+use super::percentiles::PercentileTable;
+use crate::draft::{FileResults, ImportDraft, ImportedSeries};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Shape};
+use crate::format::{FileFormat, LastLine, LineReader, Shape};
 
 const PROGRAM: &str = "wrk";
 const REMEDY: &str = "let wrk print its percentiles: `wrk --latency …`";
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: FileFormat = FileFormat {
     file: "text with `Latency Distribution`",
     written_by: "`wrk --latency`",
     becomes: "one of requests per run, from its percentiles",
@@ -18,7 +18,7 @@ pub(crate) const FORMAT: Format = Format {
     shape: Shape::Lines {
         first: b"R",
         is_sign: |line| url(line).is_some(),
-        begin: |_| Box::new(Runs::default()),
+        begin: |_| Box::new(WrkRuns::default()),
     },
 };
 
@@ -29,20 +29,20 @@ fn url(line: &str) -> Option<&str> {
 
 /// All runs of a file, one after the other.
 #[derive(Default)]
-struct Runs {
-    results: Results,
-    run: Option<Run>,
+struct WrkRuns {
+    results: FileResults,
+    run: Option<WrkRun>,
 }
 
 #[derive(Default)]
-struct Run {
+struct WrkRun {
     url: String,
-    percentiles: Percentiles,
+    percentiles: PercentileTable,
     /// Whether it is wrk2, whose percentiles stand further below, in a list of their own.
     is_wrk2: bool,
 }
 
-impl Run {
+impl WrkRun {
     fn line(&mut self, line: &str) {
         self.is_wrk2 |= line.contains("HdrHistogram");
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -59,7 +59,7 @@ impl Run {
         }
     }
 
-    fn draft(self) -> Result<Option<Draft>, ImportError> {
+    fn draft(self) -> Result<Option<ImportDraft>, ImportError> {
         let Self { url, percentiles, is_wrk2 } = self;
         if is_wrk2 {
             return Ok(None);
@@ -73,31 +73,31 @@ impl Run {
                 "it does not say how many requests there were: its end is missing",
             ));
         }
-        let series = Series::new(ForeignTool::Wrk, 0, percentiles.distribution(PROGRAM)?);
+        let series = ImportedSeries::new(ForeignTool::Wrk, 0, percentiles.distribution(PROGRAM)?);
         let notes = vec![ImportNote::Durations, ImportNote::PercentilesOnly];
-        Ok(Some(Draft { series: vec![series.named(&url)], notes, ..Draft::new(PROGRAM) }))
+        Ok(Some(ImportDraft { series: vec![series.named(&url)], notes, ..ImportDraft::new(PROGRAM) }))
     }
 }
 
-impl Runs {
+impl WrkRuns {
     fn end_run(&mut self) -> Result<(), ImportError> {
         let Some(run) = self.run.take() else { return Ok(()) };
         run.draft().transpose().map_or(Ok(()), |result| self.results.add(result))
     }
 }
 
-impl LineReader for Runs {
+impl LineReader for WrkRuns {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if let Some(url) = url(line) {
             self.end_run()?;
-            self.run = Some(Run { url: url.to_owned(), ..Run::default() });
+            self.run = Some(WrkRun { url: url.to_owned(), ..WrkRun::default() });
         } else if let Some(run) = &mut self.run {
             run.line(line);
         }
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<ImportDraft>, ImportError> {
         self.end_run()?;
         self.results.all()
     }
