@@ -49,7 +49,7 @@ fn rows(messages: &Messages<'_>, numbers: impl Fn(&ToldRow<'_>) -> Vec<String>) 
     messages.pairs.iter().take(PAIRS).flat_map(pair_rows).collect()
 }
 
-/// LegendSymbol the verdicts `better` and `worse`, in the last column.
+/// Marks the verdicts `better` and `worse`, in the last column.
 fn mark_differences(table: &mut ReportTable, messages: &Messages<'_>) {
     let verdicts =
         messages.pairs.iter().take(PAIRS).flat_map(|pair| &pair.rows).map(|row| row.tested.verdict);

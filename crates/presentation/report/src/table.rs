@@ -38,7 +38,7 @@ impl TableCell {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// LegendSymbol a lower bound with `≥`.
+    /// Marks a lower bound with `≥`.
     pub(crate) fn at_least(self, is_lower_bound: bool) -> Self {
         Self { text: at_least(is_lower_bound, &self.text), ..self }
     }

@@ -1,4 +1,4 @@
-//! The most recent existing run.
+//! The most recent runs of this user, saved automatically in `$XDG_DATA_HOME/howlate`.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -52,7 +52,7 @@ impl HistoryEntry {
         self.folder.iter().for_each(|folder| remove_orphaned_timelines(folder));
     }
 
-    /// Finishes the run; returns whether it is the most recent one in the history.
+    /// Finishes the run; returns whether it was saved, so that it can be shown without its name.
     pub fn end(self) -> bool {
         let (Some(under_way), Some(whole), Some(folder)) =
             (self.file(UNDER_WAY), self.file(RECORDING), &self.folder)

@@ -46,7 +46,7 @@ impl UserRateLimits {
         Self { own: OWN_SNAPS, other_users: SNAPS, users: BTreeMap::new() }
     }
 
-    /// Takes up to `wanted` tokens of this user; returns how many.
+    /// Takes up to `requested` tokens of this user; returns how many.
     pub(crate) fn take(&mut self, uid: u32, requested: usize, now: MonotonicTime) -> usize {
         if self.users.len() >= USERS {
             self.users.retain(|_, rate| !rate.is_full(now));
@@ -73,7 +73,7 @@ impl RateLimit {
         self.tokens.saturating_add(now.since(self.updated).as_nanos() / self.every.as_nanos()) >= self.burst
     }
 
-    /// Takes up to `wanted` tokens; returns how many.
+    /// Takes up to `requested` tokens; returns how many.
     pub(crate) fn take(&mut self, requested: usize, now: MonotonicTime) -> usize {
         let more = now.since(self.updated).as_nanos() / self.every.as_nanos();
         self.updated = self.updated.plus(self.every.times(more));

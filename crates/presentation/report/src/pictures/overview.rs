@@ -10,7 +10,7 @@ use crate::condition_names::{Facet, NamePart, facets, name, varying};
 use crate::entry::Entry;
 use crate::table::ReportTable;
 
-/// PercentileRows in one panel, and in all.
+/// Maximum rows of a panel, and of the picture.
 const ROWS: usize = 12;
 const ALL_ROWS: usize = 72;
 

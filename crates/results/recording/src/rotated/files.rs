@@ -153,7 +153,7 @@ pub fn read_between(
     Ok(summary)
 }
 
-/// Time of the last line of the recording.
+/// Time of the last line of a file that has one, otherwise the file's start; also correct for copies.
 fn last_written(file: &RotatedFile) -> Option<Timestamp> {
     let started = || Timestamp::from_second(file.started).ok();
     last_line(&file.path).ok().flatten().or_else(started)

@@ -217,7 +217,7 @@ impl RotatedRecording {
         }
     }
 
-    /// Maximum bytes of all files.
+    /// Bytes of all files.
     pub fn size(&self) -> u64 {
         let closed = self.closed.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length));
         let open = self.open.as_ref().map_or(0, |open| open.length);
