@@ -209,7 +209,7 @@ impl EventLoopBlock {
     pub fn add(&mut self, iteration: &Iteration, function: Option<String>) {
         let (length, spent) = (iteration.length(), iteration.spent());
         self.wait = iteration.wait;
-        self.iterations.record(Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)));
+        self.iterations.record(Latency::from_span(length));
         self.spent.add(spent);
         if length <= self.above {
             return;

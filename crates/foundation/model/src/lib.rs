@@ -4,10 +4,12 @@
 //! of a named clock; `howlate-render` formats them for people.
 
 mod activation;
+mod as_text;
 mod block;
 mod block_builder;
 mod cause;
 mod caveat;
+mod combination;
 mod command;
 mod condition;
 mod cpu_gap;
@@ -23,66 +25,57 @@ mod guest;
 mod hdr;
 mod incident;
 mod injected_cause;
-mod instrument;
 mod knob;
-mod late_above;
+mod late_threshold;
 mod late_wait;
 mod ledger;
 mod limit;
 mod line;
 mod load;
 mod long_reason;
-mod loop_turn;
 mod margin;
+mod marked_loop;
 mod mechanism;
 mod node;
-mod not_measured;
-mod not_traced;
-mod not_written;
 mod notifier;
-mod os_error;
 mod part;
 mod policy;
 mod policy_remedy;
 mod property;
 mod recording;
-mod refused;
 pub mod refused_option;
+mod refused_settings;
 mod runtime;
 mod schema;
 mod self_check;
-mod setting;
 mod setting_refusal;
 mod shell;
 mod sleeper;
-mod snapped;
 mod snippet;
+mod stop_rule;
 mod suggestion;
 mod system;
 mod task;
-mod thread_life;
 mod thread_settings;
 mod time;
 mod time_range;
 mod timeline;
 mod timer_loop;
 mod traced;
-mod tracer_gap;
 mod tracer_refusal;
-mod tuned;
-mod turn_failure;
-mod until;
 mod wait;
 mod wait_clock;
 mod waits;
 mod wakeup;
 mod watched;
 mod watched_program;
-mod worded;
+mod write_failure;
 
 pub use howlate_histogram::{Bucket, HdrError, HdrLayout, PackedBuckets, PackedIter};
 
 pub use activation::Activation;
+pub use as_text::AsText;
+pub use as_text::OsError;
 pub use block::{
     Block, EffectiveSettings, SERIES_KEPT, SeriesPoint, TurnFinished, TurnStarted, Usage, WORST_KEPT,
     WorstWakeup, block_length,
@@ -90,6 +83,8 @@ pub use block::{
 pub use block_builder::BlockBuilder;
 pub use cause::{Cause, CauseKind, Segment, WakeupBreakdown};
 pub use caveat::Caveat;
+pub use combination::UntraceableReason;
+pub use combination::{Combination, CombinationRefusal};
 pub use command::Command;
 pub use condition::{Condition, Work, WorkKind};
 pub use cpu_gap::{CpuChange, CpuEvent, CpuGap, GapCause, GapKind, SpinCount};
@@ -114,9 +109,9 @@ pub use incident::{
     WallClockState,
 };
 pub use injected_cause::{InjectedCause, MonotonicInterval};
-pub use instrument::Instrument;
 pub use knob::{PermanentSetting, SettingScope};
-pub use late_above::{LateThreshold, LateThresholdError};
+pub use knob::{SettingWrite, SettingWriteKind, TunedKnobs};
+pub use late_threshold::{LateThreshold, LateThresholdError};
 pub use late_wait::{CpuTimeline, EventLoopStall, LateWait, LateWaitStats, MissingProbes, WaitGroup};
 pub use ledger::{CauseBlock, CauseShare, ENTRIES_KEPT, LateCauses, Ledger, OTHERS, Pid, UndecomposedReason};
 pub use limit::{Limit, LimitError, LimitStatistic};
@@ -126,15 +121,11 @@ pub use load::{
     add_each,
 };
 pub use long_reason::{StallReason, StallTotal};
-pub use loop_turn::{LateIteration, LoopIteration, SpanTime};
 pub use margin::{Margin, MarginError};
+pub use marked_loop::{IterationsBlock, LateIteration, LongestIteration, LoopIteration, SpanBlock, SpanTime};
 pub use mechanism::Mechanism;
 pub use node::{Node, SourceRecording};
-pub use not_measured::{Combination, CombinationRefusal};
-pub use not_traced::UntraceableReason;
-pub use not_written::WriteFailure;
 pub use notifier::{Notifier, UnknownNotifier};
-pub use os_error::OsError;
 pub use part::Part;
 pub use policy::{Nice, Policy, PolicyError, Priority};
 pub use policy_remedy::PolicyRemedy;
@@ -142,38 +133,36 @@ pub use property::{HasProperties, Property, PropertyValue, UnknownProperty};
 pub use recording::{
     CONDITIONS_MOST, EndReason, FORMAT, Header, Line, Mark, RecordingEnd, Resumption, Tuning,
 };
-pub use refused::RefusedSettings;
+pub use refused_settings::RefusedSettings;
 pub use runtime::{OwnProgram, Runtime};
 pub use schema::{schema_as_read, schema_as_written};
 pub use self_check::{
     CheckScore, CheckedClass, Detection, HITS_NEEDED, MISSES_KEPT, Miss, MissReason, SHARE_NEEDED, SelfCheck,
 };
-pub use setting::Setting;
 pub use setting_refusal::SettingRefusal;
+pub use setting_refusal::TurnFailure;
 pub use shell::{shell_path, shell_word};
 pub use sleeper::{Sleeper, UnknownSleeper};
-pub use snapped::{SnapProgram, Snapshot};
 pub use snippet::{
     FIFO_CODE, FIFO_OF_THREAD, FIFO_OF_THREAD_CODE, Language, Snippet, Snippets, TIMER_SLACK_CODE,
 };
+pub use stop_rule::{StopRule, StopRuleError, unit_name};
 pub use suggestion::nearest;
-pub use system::{Cpu, IdleState, System};
+pub use system::{Cpu, IdleState, Instrument, Setting, System};
 pub use task::{Task, Turn};
-pub use thread_life::{LifeEvent, LifeEventKind};
 pub use thread_settings::ThreadSettings;
 pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use time_range::{TimeRange, TimeRangeError};
 pub use timeline::{LateWakeup, TimelineFile};
+pub use timeline::{SnapProgram, Snapshot};
 pub use timer_loop::{Drift, IterationWait, TimerLoopBlock};
 pub use traced::{
     CpuHolder, CpuLoss, DeferredTimers, Expiry, HolderKind, Occupant, SOFTIRQS, SleepSite, SleepState,
     TracedSleep, WakeSource, softirq_vector,
 };
-pub use tracer_gap::TracerGap;
+pub use traced::{LifeEvent, LifeEventKind};
+pub use tracer_refusal::TracerGap;
 pub use tracer_refusal::TracerRefusal;
-pub use tuned::{SettingWrite, SettingWriteKind, TunedKnobs};
-pub use turn_failure::TurnFailure;
-pub use until::{StopRule, StopRuleError, unit_name};
 pub use wait::{UnknownMechanism, Wait};
 pub use wait_clock::{UnknownClock, WaitClock};
 pub use waits::{
@@ -181,9 +170,6 @@ pub use waits::{
     ThreadWaits, Waits, WaitsReport,
 };
 pub use wakeup::{Wakeup, WakeupGrid};
-pub use watched::{
-    HandoffCount, IterationsBlock, LongestIteration, NO_TRACER, RunQueueBlock, SpanBlock, WAKERS_KEPT,
-    WakerCount, WatchedBlock,
-};
+pub use watched::{HandoffCount, NO_TRACER, RunQueueBlock, WAKERS_KEPT, WakerCount, WatchedBlock};
 pub use watched_program::{GroupQuota, GroupWithoutRealtime, ProgramLanguage, ThreadShare, WatchedProgram};
-pub use worded::AsText;
+pub use write_failure::WriteFailure;

@@ -1,4 +1,4 @@
-//! What machine this is.
+//! The machine: its description, changed settings, and what measuring costs on it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,4 +101,33 @@ pub struct IdleState {
     pub residency_us: u64,
     /// Whether it has been switched off.
     pub disabled: bool,
+}
+
+/// What the instrument itself contributes, measured before each run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Instrument {
+    /// The smallest step between two different readings of the clock.
+    #[serde(rename = "clock_precision_ns")]
+    pub clock_precision: Span,
+    /// The time that one reading of the clock takes (median).
+    #[serde(rename = "clock_read_ns")]
+    pub clock_read: Span,
+    /// The time one turn of the measuring loop takes when the wait is over at once (median).
+    #[serde(rename = "loop_ns")]
+    pub loop_cost: Span,
+    /// The time one `clock_nanosleep(2)` takes whose time has already come (the least of many): the least
+    /// CPU time a wake-up can cost.
+    #[serde(rename = "wait_ns")]
+    pub wait: Span,
+}
+
+/// A setting of the machine, as it was changed for a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// The file it was written to.
+    pub path: String,
+    /// What was read from it before.
+    pub before: String,
+    /// What was read back.
+    pub in_force: String,
 }

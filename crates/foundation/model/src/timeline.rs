@@ -1,4 +1,4 @@
-//! What all CPUs did around late wake-ups of a run, kept in files beside its recording.
+//! Timelines of all CPUs, kept in files beside the recording: around late wake-ups, or on request.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,4 +43,35 @@ pub struct LateWakeup {
     /// When it was, how late, and why.
     #[serde(flatten)]
     pub wakeup: WakeupBreakdown,
+}
+
+/// Somebody asked a recorder to keep what all CPUs had just done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Snapped")]
+pub struct Snapshot {
+    /// When: date and time, RFC 3339.
+    pub at: String,
+    /// The same moment on the recording's clock.
+    #[serde(rename = "at_ns")]
+    pub at_ns: MonotonicTime,
+    /// Why, in the words of the program that asked; absent where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The program that asked; absent where it was `howlate snap` or a signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<SnapProgram>,
+    /// The file that was kept, beside the recording; absent where there was no room for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<String>,
+}
+
+/// A program that asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SnapProgram {
+    /// The name of its process; of one that had ended by then, what its thread said that it was called.
+    pub process: String,
+    /// Its process id, as the kernel has it.
+    pub pid: u32,
+    /// Whose it is, as the kernel has it.
+    pub uid: u32,
 }

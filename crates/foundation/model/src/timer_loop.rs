@@ -86,7 +86,7 @@ const fn is_zero(count: &u64) -> bool {
 impl TimerLoopBlock {
     /// Counts an iteration with its waits.
     pub fn record_iteration(&mut self, length: Span, waits: Vec<IterationWait>) {
-        self.length.record(latency(length));
+        self.length.record(Latency::from_span(length));
         waits.into_iter().for_each(|wait| self.record_wait(wait));
     }
 
@@ -146,17 +146,13 @@ impl Drift {
     }
 }
 
-fn latency(length: Span) -> Latency {
-    Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn wait(by: &str, tid: u32, micros: u64) -> IterationWait {
         let (total, mut time) = (Span::from_micros(micros), Distribution::default());
-        time.record(latency(total));
+        time.record(Latency::from_span(total));
         IterationWait {
             kind: CauseKind::Lock,
             call: "futex".into(),

@@ -3,9 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    CpuHolder, Distribution, EventLoopBlock, Latency, MonotonicTime, Span, SpanTime, TimerLoopBlock,
-};
+use crate::{CpuHolder, Distribution, EventLoopBlock, IterationsBlock, MonotonicTime, Span, TimerLoopBlock};
 
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,101 +23,6 @@ pub struct HandoffCount {
     pub through: Vec<String>,
     /// Wake-ups of this kind.
     pub count: u64,
-}
-
-/// The work of a loop's iterations, as its program has marked it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TurnsBlock")]
-pub struct IterationsBlock {
-    /// The period that the loop is to have; 0 where it has none.
-    #[serde(rename = "period_ns")]
-    pub period: Span,
-    /// How long the work of each turn took, of those that said when it was done.
-    pub work: Distribution,
-    /// Turns whose work took longer than the period.
-    pub long: u64,
-    /// Turns of which nobody knows when they were to begin: their time was inferred from the loop's own rhythm.
-    pub inferred: u64,
-    /// Spans that its program has named, in their order; absent where it has none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub spans: Vec<SpanBlock>,
-    /// The turn whose work took longest; absent where its program has named no spans.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longest: Option<LongestIteration>,
-}
-
-/// A part of a loop's turns that its program has named.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SpanBlock {
-    /// What the program calls it.
-    pub name: String,
-    /// How much of each turn lay in it, of those turns in which it occurred.
-    pub time: Distribution,
-}
-
-/// The turn of a loop whose work took longest, and where it was long.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "LongestTurn")]
-pub struct LongestIteration {
-    /// How long its work took.
-    #[serde(rename = "work_ns")]
-    pub work: Span,
-    /// How much of it lay in each span, the most first. Spans may lie in one another.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub spans: Vec<SpanTime>,
-}
-
-/// Distinct spans of a loop at most; the documented limit for programs is lower.
-const SPANS_KEPT: usize = 64;
-
-impl IterationsBlock {
-    /// Counts the work of one iteration.
-    pub fn record_work(&mut self, length: Span) {
-        self.work.record(latency(length));
-        self.long += u64::from(!self.period.is_zero() && length > self.period);
-    }
-
-    /// Counts the time in each span of an iteration whose work took `work`.
-    pub fn record_spans(&mut self, work: Span, spans: &[SpanTime]) {
-        for span in spans {
-            if let Some(block) = self.span(&span.name) {
-                block.time.record(latency(span.spent));
-            }
-        }
-        if !self.spans.is_empty() {
-            let mut spans = spans.to_vec();
-            spans.sort_by_key(|span| std::cmp::Reverse(span.spent));
-            self.keep_longest(&LongestIteration { work, spans });
-        }
-    }
-
-    /// The span with this name, created if needed; `None` if there are too many.
-    fn span(&mut self, name: &str) -> Option<&mut SpanBlock> {
-        let place = self.spans.iter().position(|span| span.name == name).unwrap_or(self.spans.len());
-        if place == self.spans.len() && place < SPANS_KEPT {
-            self.spans.push(SpanBlock { name: name.to_owned(), time: Distribution::default() });
-        }
-        self.spans.get_mut(place)
-    }
-
-    fn keep_longest(&mut self, iteration: &LongestIteration) {
-        if self.longest.as_ref().is_none_or(|longest| longest.work < iteration.work) {
-            self.longest = Some(iteration.clone());
-        }
-    }
-
-    fn merge(&mut self, later: &Self) {
-        for span in &later.spans {
-            if let Some(block) = self.span(&span.name) {
-                block.time.merge(&span.time);
-            }
-        }
-        later.longest.iter().for_each(|iteration| self.keep_longest(iteration));
-        self.period = later.period;
-        self.work.merge(&later.work);
-        self.long = self.long.saturating_add(later.long);
-        self.inferred = self.inferred.saturating_add(later.inferred);
-    }
 }
 
 /// What a thread got of CPUs, as the kernel tells everybody of their own programs.
@@ -185,10 +88,6 @@ pub struct WatchedBlock {
     /// Its iterations, from timer to timer; absent where no timer of its own wakes it, or nobody saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_loop: Option<TimerLoopBlock>,
-}
-
-fn latency(length: Span) -> Latency {
-    Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX))
 }
 
 const fn is_none(threads: &u64) -> bool {
