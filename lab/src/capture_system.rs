@@ -77,8 +77,8 @@ fn container_entry(environment: &[u8]) -> Option<Vec<u8>> {
 /// The lines that contain one of the marks.
 fn lines(bytes: &[u8], marks: &[&str]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);
-    let wanted = |line: &&str| marks.iter().any(|mark| line.contains(mark));
-    text.lines().filter(wanted).flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
+    let is_marked = |line: &&str| marks.iter().any(|mark| line.contains(mark));
+    text.lines().filter(is_marked).flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
 }
 
 fn below(into: &Path, path: &str) -> PathBuf {

@@ -89,8 +89,8 @@ fn in_guest(name: &str, architecture: Architecture) -> io::Result<String> {
         tcg_threads: TcgThreads::One,
         append: String::new(),
     };
-    let asked = format!("debian:{name}").parse().map_err(io::Error::other)?;
-    let kernel = GuestKernel::find(&asked, machine.architecture, &mut |text| eprint!("{text}"))
+    let wanted_kernel = format!("debian:{name}").parse().map_err(io::Error::other)?;
+    let kernel = GuestKernel::find(&wanted_kernel, machine.architecture, &mut |text| eprint!("{text}"))
         .map_err(io::Error::other)?;
     let command =
         GuestCommand { arguments: vec!["capture-traces".to_owned()], files: Vec::new(), prints: true };
@@ -137,9 +137,9 @@ fn capture(tracer: &mut dyn Tracer) -> io::Result<Value> {
     clock::sleep_for(PERIOD)?;
     tracer.stop();
     let mut seen = Vec::new();
-    tracer.read(&mut |one| seen.push(one));
+    tracer.read(&mut |sleep| seen.push(sleep));
     let woken = &woken[SLEEPS - KEPT..];
-    seen.retain(|one| one.tid == tid && one.asleep_again.is_none_or(|again| again >= woken[0].ran));
-    let wakeups: Vec<_> = woken.iter().map(|one| [one.expected, one.ran]).collect();
+    seen.retain(|sleep| sleep.tid == tid && sleep.asleep_again.is_none_or(|again| again >= woken[0].ran));
+    let wakeups: Vec<_> = woken.iter().map(|sleep| [sleep.expected, sleep.ran]).collect();
     Ok(json!({ "tracer": tracer.tier().name(), "wakeups": wakeups, "seen": seen }))
 }

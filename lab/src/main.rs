@@ -18,22 +18,24 @@ fn main() -> ExitCode {
     // This is the program of the guests that it boots.
     howlate_guest::serve_as_init();
     // And its own guardian, where it changes settings of the machine.
-    if let Some(served) = howlate_guard::GUARDIAN.serve_if_started_as() {
-        return told(served);
+    if let Some(result) = howlate_guard::GUARDIAN.serve_if_started_as() {
+        return exit_status(result);
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.as_slice() {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
         ["bench", names @ ..] => bench::run(names),
         ["kernels", names @ ..] => kernel_matrix::run(names),
         ["kubernetes", ..] => kubernetes::run(),
-        ["soak", words @ ..] => soak::run(words),
-        ["truth", words @ ..] => truth::run(words),
+        ["soak", arguments @ ..] => soak::run(arguments),
+        ["truth", arguments @ ..] => truth::run(arguments),
         // Last in a guest: what its first process adds.
-        ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),
-        ["capture-traces", kernels @ ..] => told(capture_traces::of_guests(kernels)),
-        ["capture-kernel", kernels @ ..] if !kernels.is_empty() => told(capture_kernel::capture(kernels)),
-        ["capture-live", file] => told(capture_live::capture(Path::new(file))),
+        ["capture-traces"] | ["capture-traces", "--quiet"] => exit_status(capture_traces::print_here()),
+        ["capture-traces", kernels @ ..] => exit_status(capture_traces::of_guests(kernels)),
+        ["capture-kernel", kernels @ ..] if !kernels.is_empty() => {
+            exit_status(capture_kernel::capture(kernels))
+        }
+        ["capture-live", file] => exit_status(capture_live::capture(Path::new(file))),
         ["capture-system", folder] => capture(Path::new(folder)),
         _ => {
             eprintln!("error: `cargo xtask` lists the commands");
@@ -42,8 +44,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn told(done: std::io::Result<()>) -> ExitCode {
-    done.map_or_else(
+fn exit_status(result: std::io::Result<()>) -> ExitCode {
+    result.map_or_else(
         |error| {
             eprintln!("error: {error}");
             ExitCode::from(2)

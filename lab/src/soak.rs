@@ -24,8 +24,8 @@ const LARGEST: u64 = 2 * ((4 << 20) + THREADS * 20 * 300_000);
 
 /// Runs for the time typed after `--for`, a day if nothing is, with the period typed after `--period`, 1 ms if nothing is: a
 /// shorter one makes as many wake-ups in less time.
-pub fn run(words: &[&str]) -> ExitCode {
-    let ran = asked(words).map_err(io::Error::other).and_then(|(time, period)| soak(time, period));
+pub fn run(arguments: &[&str]) -> ExitCode {
+    let ran = options(arguments).map_err(io::Error::other).and_then(|(time, period)| soak(time, period));
     match ran {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -37,9 +37,9 @@ pub fn run(words: &[&str]) -> ExitCode {
 }
 
 /// For how long, and the period.
-fn asked(words: &[&str]) -> Result<(Span, Span), String> {
+fn options(arguments: &[&str]) -> Result<(Span, Span), String> {
     let (mut time, mut period) = (Span::from_secs(24 * 3_600), Span::from_millis(1));
-    for pair in words.chunks(2) {
+    for pair in arguments.chunks(2) {
         let ["--for" | "--period", value] = pair else {
             return Err("usage: cargo xtask soak [--for 24h] [--period 1ms]".to_owned());
         };
@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn time_and_period_are_as_typed() {
         let millis = Span::from_millis;
-        assert_eq!(asked(&["--for", "2s", "--period", "2ms"]), Ok((millis(2_000), millis(2))));
-        assert_eq!(asked(&["--for", "2s"]), Ok((millis(2_000), millis(1))));
-        assert!(asked(&["--for"]).is_err() && asked(&["2s", "2s"]).is_err());
+        assert_eq!(options(&["--for", "2s", "--period", "2ms"]), Ok((millis(2_000), millis(2))));
+        assert_eq!(options(&["--for", "2s"]), Ok((millis(2_000), millis(1))));
+        assert!(options(&["--for"]).is_err() && options(&["2s", "2s"]).is_err());
     }
 
     #[test]

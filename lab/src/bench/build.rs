@@ -36,9 +36,11 @@ pub fn run() -> io::Result<()> {
         let value = median(&costs.iter().map(of).collect::<Vec<_>>());
         limits.judge(&Figure { name, value, interval: None, most, unit });
     };
-    judge("CPU time of the build, median", "times ripgrep's", MOST_TIMES_RIPGREP, |one| one.times_ripgrep);
-    judge("from clone to answer, median", "s", MOST_UNTIL_ANSWERED, |one| one.until_answered);
-    judge("build after a change in render, median", "s", MOST_AFTER_CHANGE, |one| one.after_change);
+    judge("CPU time of the build, median", "times ripgrep's", MOST_TIMES_RIPGREP, |figures| {
+        figures.times_ripgrep
+    });
+    judge("from clone to answer, median", "s", MOST_UNTIL_ANSWERED, |figures| figures.until_answered);
+    judge("build after a change in render, median", "s", MOST_AFTER_CHANGE, |figures| figures.after_change);
     limits.verdict()
 }
 
@@ -75,20 +77,20 @@ fn ripgrep(folder: &Path) -> io::Result<()> {
 }
 
 /// As whoever has just cloned it: nothing of this build is in its environment.
-fn cargo(clone: &Path, words: &[&str]) -> io::Result<()> {
+fn cargo(clone: &Path, arguments: &[&str]) -> io::Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
     for name in ["CARGO_TARGET_DIR", "CARGO_INCREMENTAL", "RUSTFLAGS"] {
         cargo.env_remove(name);
     }
-    output(cargo.args(words).arg("--quiet").current_dir(clone)).map(drop)
+    output(cargo.args(arguments).arg("--quiet").current_dir(clone)).map(drop)
 }
 
 /// Runs the quick look until it has said how late wake-ups are.
 fn first_answer(clone: &Path) -> io::Result<()> {
     let mut look = Command::new(clone.join("target/release/howlate"));
     let mut look = look.args(["--quiet", "--no-save"]).stdout(Stdio::piped()).spawn()?;
-    let said = look.stdout.take().ok_or_else(|| io::Error::other("it has no output"))?;
-    let mut lines = BufReader::new(said).lines().map_while(Result::ok);
+    let stdout = look.stdout.take().ok_or_else(|| io::Error::other("it has no output"))?;
+    let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let is_answered = lines.any(|line| line.starts_with("Wake-ups are usually"));
     lines.for_each(drop);
     look.wait()?;

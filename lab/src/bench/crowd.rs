@@ -40,27 +40,27 @@ pub fn run_for(time: Span) -> io::Result<()> {
     let crowd = compiled("bench/crowd.c", folder.path())?;
     let mut crowd = Ended(Command::new(&crowd).stdout(Stdio::piped()).spawn()?);
     line_of(&mut crowd.0)?;
-    let begin = |(number, words): (usize, &&'static str)| {
+    let begin = |(number, arguments): (usize, &&'static str)| {
         let out = folder.path().join(format!("{number}"));
-        Looking::begin(&program, words, crowd.0.id(), &out)
+        Observer::begin(&program, arguments, crowd.0.id(), &out)
     };
     let mut all = COMMANDS.iter().enumerate().map(begin).collect::<io::Result<Vec<_>>>()?;
     for look in 1..=LOOKS {
         clock::sleep_for(Span::from_nanos(time.as_nanos() / LOOKS))?;
         let after = time.as_secs_f64() * look as f64 / LOOKS as f64;
-        all.iter_mut().try_for_each(|one| one.look(after))?;
+        all.iter_mut().try_for_each(|looking| looking.look(after))?;
     }
     let mut limits = Limits::default();
-    for one in &mut all {
-        end(&mut one.program.0, one.name)?;
-        let name = format!("{}: MiB at most", one.name);
-        limits.judge(&Figure { name: &name, value: one.most, interval: None, most: MOST, unit: "MiB" });
+    for looking in &mut all {
+        end(&mut looking.program.0, looking.name)?;
+        let name = format!("{}: MiB at most", looking.name);
+        limits.judge(&Figure { name: &name, value: looking.most, interval: None, most: MOST, unit: "MiB" });
     }
     limits.verdict()
 }
 
 /// A command that looks at the crowd.
-struct Looking {
+struct Observer {
     name: &'static str,
     program: Ended,
     /// Where it answers, of a server.
@@ -69,28 +69,28 @@ struct Looking {
     most: f64,
 }
 
-impl Looking {
-    fn begin(program: &Path, words: &'static str, crowd: u32, out: &Path) -> io::Result<Self> {
+impl Observer {
+    fn begin(program: &Path, arguments: &'static str, crowd: u32, out: &Path) -> io::Result<Self> {
         let (pid, out) = (crowd.to_string(), out.display().to_string());
-        let name = words.split(' ').next().unwrap_or_default();
-        let words = words.split(' ').map(|word| match word {
+        let name = arguments.split(' ').next().unwrap_or_default();
+        let arguments = arguments.split(' ').map(|word| match word {
             "PID" => pid.as_str(),
             "OUT" => out.as_str(),
             _ => word,
         });
         let is_server = name == "serve";
         let mut command = Command::new(program);
-        command.args(words).stdout(if is_server { Stdio::piped() } else { Stdio::null() });
+        command.args(arguments).stdout(if is_server { Stdio::piped() } else { Stdio::null() });
         let mut program = Ended(command.spawn()?);
-        let said = if is_server { Some(line_of(&mut program.0)?) } else { None };
-        let address =
-            said.and_then(|line| Some(line.split("http://").nth(1)?.trim().trim_end_matches('/').to_owned()));
+        let first_line = if is_server { Some(line_of(&mut program.0)?) } else { None };
+        let address = first_line
+            .and_then(|line| Some(line.split("http://").nth(1)?.trim().trim_end_matches('/').to_owned()));
         Ok(Self { name, program, address, most: 0.0 })
     }
 
     fn look(&mut self, after: f64) -> io::Result<()> {
         // Prometheus would ask as well.
-        let answer = self.address.as_deref().map(asked).transpose()?;
+        let answer = self.address.as_deref().map(series_count).transpose()?;
         let [now, peak] = memory(self.program.0.id())?;
         self.most = self.most.max(peak);
         let series = answer.map_or_else(String::new, |answer| format!(", {answer} series"));
@@ -107,7 +107,7 @@ fn line_of(child: &mut Child) -> io::Result<String> {
 }
 
 /// The series of `/metrics`.
-fn asked(address: &str) -> io::Result<usize> {
+fn series_count(address: &str) -> io::Result<usize> {
     let mut stream = TcpStream::connect(address)?;
     write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
     let mut answer = String::new();
@@ -131,8 +131,8 @@ fn end(child: &mut Child, name: &str) -> io::Result<()> {
     kill_process(Pid::from_child(child), Signal::INT)?;
     // A server's last words, so that it need not wait to say them.
     drop(child.stdout.take());
-    let told = clock::now();
+    let interrupted = clock::now();
     let status = child.wait()?;
-    println!("{name:>8} ended {:.1} s after Ctrl-C: {status}", clock::now().since(told).as_secs_f64());
+    println!("{name:>8} ended {:.1} s after Ctrl-C: {status}", clock::now().since(interrupted).as_secs_f64());
     Ok(())
 }

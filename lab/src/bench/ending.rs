@@ -41,26 +41,26 @@ pub fn run() -> io::Result<()> {
     // Else this would be told late that they have ended.
     raise_termination_priority();
     let mut limits = Limits::default();
-    for (words, after) in COMMANDS {
-        let (status, value) = ended(&howlate, words, after)?;
-        let words = words.replace(" --out OUT", "");
-        let name = format!("{words}, Ctrl-C after {after}: until it has ended ({status})");
+    for (arguments, after) in COMMANDS {
+        let (status, value) = ended(&howlate, arguments, after)?;
+        let arguments = arguments.replace(" --out OUT", "");
+        let name = format!("{arguments}, Ctrl-C after {after}: until it has ended ({status})");
         limits.judge(&Figure { name: &name, value, interval: None, most: MOST, unit: "s" });
     }
     limits.verdict()
 }
 
 /// Its status, and for how many seconds it went on after Ctrl-C.
-fn ended(howlate: &Path, words: &str, after: Span) -> io::Result<(ExitStatus, f64)> {
+fn ended(howlate: &Path, arguments: &str, after: Span) -> io::Result<(ExitStatus, f64)> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("out").display().to_string();
     let mut command = Command::new(howlate);
-    command.args(words.split(' ').map(|word| if word == "OUT" { &out } else { word }));
+    command.args(arguments.split(' ').map(|word| if word == "OUT" { &out } else { word }));
     let mut program = Ended(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     sched::set_policy(program.0.id(), Policy::Other { nice: Nice::new(0) })?;
     clock::sleep_for(after)?;
-    let told = clock::now();
+    let signalled = clock::now();
     kill_process(Pid::from_child(&program.0), Signal::INT)?;
     let status = program.0.wait()?;
-    Ok((status, clock::now().since(told).as_secs_f64()))
+    Ok((status, clock::now().since(signalled).as_secs_f64()))
 }

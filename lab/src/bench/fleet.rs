@@ -39,17 +39,19 @@ const COMMANDS: [(&str, &[&str]); 4] = [
 /// that `HOWLATE_BENCH_FOLDER` names.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
-    let kept: Option<PathBuf> = std::env::var_os("HOWLATE_BENCH_FOLDER").map(Into::into);
+    let kept_folder: Option<PathBuf> = std::env::var_os("HOWLATE_BENCH_FOLDER").map(Into::into);
     let temporary = tempfile::tempdir()?;
-    let folder = kept.as_deref().unwrap_or(temporary.path());
-    FLEETS.iter().try_for_each(|(nodes, words)| of_fleet(&howlate, &folder.join(words[0]), *nodes, words))
+    let folder = kept_folder.as_deref().unwrap_or(temporary.path());
+    FLEETS
+        .iter()
+        .try_for_each(|(nodes, arguments)| of_fleet(&howlate, &folder.join(arguments[0]), *nodes, arguments))
 }
 
-fn of_fleet(howlate: &Path, folder: &Path, nodes: u32, words: &[&str]) -> io::Result<()> {
+fn of_fleet(howlate: &Path, folder: &Path, nodes: u32, arguments: &[&str]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let size = write_all(howlate, folder, nodes, words)?;
-    for (name, words) in COMMANDS {
-        let (seconds, memory) = measured(Command::new(howlate).args(words).current_dir(folder))?;
+    let size = write_all(howlate, folder, nodes, arguments)?;
+    for (name, arguments) in COMMANDS {
+        let (seconds, memory) = measured(Command::new(howlate).args(arguments).current_dir(folder))?;
         let rate = size as f64 / 1e6 / seconds;
         println!("{name:7} {seconds:.2} s, {rate:.0} MB/s, at most {memory} of memory");
     }
@@ -59,11 +61,11 @@ fn of_fleet(howlate: &Path, folder: &Path, nodes: u32, words: &[&str]) -> io::Re
 }
 
 /// The recordings, below `folder`; returns their bytes.
-fn write_all(program: &Path, folder: &Path, nodes: u32, words: &[&str]) -> io::Result<u64> {
+fn write_all(program: &Path, folder: &Path, nodes: u32, arguments: &[&str]) -> io::Result<u64> {
     let nodes = std::env::var("HOWLATE_BENCH_NODES").ok().and_then(|text| text.parse().ok()).unwrap_or(nodes);
     let many = folder.join("many");
     fs::create_dir(&many)?;
-    let (header, mut size) = (header(program, folder, words)?, 0);
+    let (header, mut size) = (header(program, folder, arguments)?, 0);
     let bodies = (0..=BODIES).map(|number| body(folder, &header, number)).collect::<io::Result<Vec<_>>>()?;
     for node in 0..nodes {
         let body = if node % LATE == 1 { BODIES } else { node % BODIES };
@@ -72,7 +74,7 @@ fn write_all(program: &Path, folder: &Path, nodes: u32, words: &[&str]) -> io::R
         size += text.len() as u64;
     }
     let wake_ups = u64::from(nodes * BLOCKS * KINDS) * OF_EACH_KIND * header.conditions.len() as u64;
-    println!("{}: {nodes} recordings, {wake_ups} wake-ups, {} MB", words[0], size / 1_000_000);
+    println!("{}: {nodes} recordings, {wake_ups} wake-ups, {} MB", arguments[0], size / 1_000_000);
     Ok(size)
 }
 
@@ -96,10 +98,10 @@ fn body(folder: &Path, header: &Header, number: u32) -> io::Result<Vec<u8>> {
 }
 
 /// The header of a real, very short run.
-fn header(program: &Path, folder: &Path, words: &[&str]) -> io::Result<Header> {
+fn header(program: &Path, folder: &Path, arguments: &[&str]) -> io::Result<Header> {
     let path = folder.join("short.jsonl");
     let mut command = Command::new(program);
-    command.args(words).args(["--samples", "1", "--rounds", "1", "--quiet", "--out"]).arg(&path);
+    command.args(arguments).args(["--samples", "1", "--rounds", "1", "--quiet", "--out"]).arg(&path);
     command.stdout(Stdio::null()).status()?;
     Ok(Reader::open(&path).map_err(io::Error::other)?.header().clone())
 }

@@ -51,7 +51,7 @@ fn count_cyclictest(samples: u64) -> io::Result<u64> {
 fn callgrind(program: &Path, arguments: &[&str]) -> io::Result<u64> {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(arguments);
-    let said = String::from_utf8_lossy(&output(&mut valgrind)?.stderr).into_owned();
-    let collected = said.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok());
-    collected.ok_or_else(|| io::Error::other(format!("valgrind did not say what it collected: {said}")))
+    let stderr = String::from_utf8_lossy(&output(&mut valgrind)?.stderr).into_owned();
+    let collected = stderr.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok());
+    collected.ok_or_else(|| io::Error::other(format!("valgrind did not say what it collected: {stderr}")))
 }

@@ -77,13 +77,16 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn begin(howlate: &Path, words: &str) -> io::Result<Self> {
+    fn begin(howlate: &Path, arguments: &str) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         // One of its own: the last one may still be going away.
         let number = TERMINALS.fetch_add(1, Ordering::Relaxed);
         let socket = format!("howlate-bench-{}-{number}", std::process::id());
-        let command =
-            format!("exec {} {words} > {}", howlate.display(), folder.path().join("result.json").display());
+        let command = format!(
+            "exec {} {arguments} > {}",
+            howlate.display(),
+            folder.path().join("result.json").display()
+        );
         let terminal = Self { socket, folder };
         terminal.tmux(&[
             "-f",

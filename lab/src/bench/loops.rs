@@ -20,11 +20,11 @@ pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let folder = tempfile::tempdir()?;
     let program = compiled("bench/loop.c", folder.path())?;
-    let watched = |words: &[&str]| {
+    let watched = |arguments: &[&str]| {
         let mut watched = Command::new(&howlate);
-        let out = folder.path().join(format!("{}.jsonl", words.len()));
+        let out = folder.path().join(format!("{}.jsonl", arguments.len()));
         watched.args(["watch", "--tracer", "none", "--quiet", "--out"]).arg(out);
-        watched.arg("--").arg(&program).args(words);
+        watched.arg("--").arg(&program).args(arguments);
         watched
     };
     let mut without = Command::new(&program);

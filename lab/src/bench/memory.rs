@@ -54,10 +54,10 @@ fn resident(program: &Path, threads: &str) -> io::Result<()> {
         "--out",
     ]);
     let mut child = command.arg(folder.path().join("run.jsonl")).stdout(Stdio::null()).spawn()?;
-    let looked = look(&child, threads);
+    let looked_at = look(&child, threads);
     child.kill()?;
     child.wait()?;
-    looked
+    looked_at
 }
 
 fn look(child: &Child, threads: &str) -> io::Result<()> {

@@ -75,16 +75,18 @@ pub fn run(names: &[&str]) -> ExitCode {
             "requests-planted" => requests::planted_for,
             _ => crowd::run_for,
         };
-        return told(name, time.and_then(run_for)).err().unwrap_or(ExitCode::SUCCESS);
+        return report(name, time.and_then(run_for)).err().unwrap_or(ExitCode::SUCCESS);
     }
-    if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|(known, _)| known == *name)) {
-        let known = BENCHES.map(|(name, _)| name).join(", ");
-        eprintln!("error: there is no benchmark `{unknown}`; choose from {known}");
+    if let Some(unknown) =
+        names.iter().find(|name| !BENCHES.iter().any(|(bench_name, _)| bench_name == *name))
+    {
+        let bench_name = BENCHES.map(|(name, _)| name).join(", ");
+        eprintln!("error: there is no benchmark `{unknown}`; choose from {bench_name}");
         return ExitCode::from(2);
     }
     for (name, bench) in BENCHES.iter().filter(|(name, _)| names.is_empty() || names.contains(name)) {
         println!("== {name}");
-        if let Err(status) = told(name, bench()) {
+        if let Err(status) = report(name, bench()) {
             return status;
         }
     }
@@ -92,8 +94,8 @@ pub fn run(names: &[&str]) -> ExitCode {
 }
 
 /// Says what went wrong; the status to end with then.
-fn told(name: &str, done: std::io::Result<()>) -> Result<(), ExitCode> {
-    done.map_err(|error| {
+fn report(name: &str, result: std::io::Result<()>) -> Result<(), ExitCode> {
+    result.map_err(|error| {
         eprintln!("error: {name}: {error}");
         let is_limit = error.get_ref().is_some_and(|error| error.is::<why::LimitExceeded>());
         ExitCode::from(if is_limit { 1 } else { 2 })

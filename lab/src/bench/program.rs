@@ -38,8 +38,8 @@ pub fn compiled(source: &str, folder: &Path) -> io::Result<PathBuf> {
 pub fn output(command: &mut Command) -> io::Result<Output> {
     let output = command.output()?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(io::Error::other(format!("{command:?} failed: {said}")));
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(io::Error::other(format!("{command:?} failed: {stderr}")));
     }
     Ok(output)
 }

@@ -62,7 +62,7 @@ pub fn run() -> io::Result<()> {
     let (value, interval) = middle(losses);
     let name = "record: lost of a pipe ping-pong on one CPU";
     limits.judge(&Figure { name, value, interval, most: MOST_LOST, unit: "%" });
-    others()?;
+    run_alternatives()?;
     let (taken, resident) = taken(&howlate)?;
     let name = "record: taken of a CPU, 500 threads and a ping-pong";
     limits.judge(&Figure { name, value: taken, interval: None, most: MOST_TAKEN, unit: "%" });
@@ -75,15 +75,15 @@ pub fn run() -> io::Result<()> {
 }
 
 /// What the same ping-pong loses beside others that see waits for a CPU, where they are installed; for comparison.
-fn others() -> io::Result<()> {
+fn run_alternatives() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("perf.data");
     let above = (ABOVE.as_nanos() / 1_000).to_string();
     let perf = ["sched", "record", "--all-cpus", "--output", &file.to_string_lossy()].map(str::to_owned);
-    for (program, words) in [("perf", perf.to_vec()), ("runqslower", vec![above])] {
+    for (program, arguments) in [("perf", perf.to_vec()), ("runqslower", vec![above])] {
         let beside = || {
             let mut other = Command::new(program);
-            let mut other = other.args(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+            let mut other = other.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
             clock::sleep_for(TO_BEGIN)?;
             let still_runs = other.try_wait()?.is_none();
             let recorded = round_trips();

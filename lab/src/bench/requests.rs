@@ -112,7 +112,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    fn beside(time: Span, others: impl FnOnce(&Path) -> io::Result<Vec<Ended>>) -> io::Result<Self> {
+    fn beside(time: Span, start_others: impl FnOnce(&Path) -> io::Result<Vec<Ended>>) -> io::Result<Self> {
         let (program, folder) = (built()?, tempfile::tempdir()?);
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
         let (place, out) = (folder.path().join("recorder"), folder.path().join("kept"));
@@ -126,7 +126,7 @@ impl Recorded {
             }
             clock::sleep_for(Span::from_millis(50))?;
         }
-        let _others = others(&place)?;
+        let _others = start_others(&place)?;
         let mut most = 0.0_f64;
         let mut share_of = |time: Span| -> io::Result<f64> {
             let (began, before) = (clock::now(), cpu_time(&recorder.0)?);

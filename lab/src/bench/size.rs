@@ -21,7 +21,7 @@ pub fn run() -> io::Result<()> {
 fn bytes() -> io::Result<u64> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["run", "--quiet", "--package", "xtask", "--", "cross", std::env::consts::ARCH]);
-    let said = String::from_utf8_lossy(&output(&mut cargo)?.stdout).into_owned();
-    let bytes = said.trim_end().rsplit(' ').nth(1).and_then(|number| number.parse().ok());
-    bytes.ok_or_else(|| io::Error::other(format!("no number of bytes in `{said}`")))
+    let stdout = String::from_utf8_lossy(&output(&mut cargo)?.stdout).into_owned();
+    let bytes = stdout.trim_end().rsplit(' ').nth(1).and_then(|number| number.parse().ok());
+    bytes.ok_or_else(|| io::Error::other(format!("no number of bytes in `{stdout}`")))
 }

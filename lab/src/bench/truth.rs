@@ -28,14 +28,14 @@ pub(super) fn run() -> io::Result<()> {
     let truth = Truth { howlate: built()?, folder: tempfile::tempdir()?, turn: turn() };
     let alike = truth.compared("1ns,2ns", ALIKE)?;
     let apart = truth.compared("1ns,50001ns", APART)?;
-    let alarms = count(&alike, |one| one["verdict"] == "worse" || one["verdict"] == "better");
-    let median = |one: &Value| one["compared"][0]["statistics"][0].clone();
-    let found = count(&apart, |one| median(one)["verdict"] == "worse");
-    let held = count(&apart, |one| holds(&median(one)["interval_ns"]));
+    let alarms = count(&alike, |result| result["verdict"] == "worse" || result["verdict"] == "better");
+    let median = |result: &Value| result["compared"][0]["statistics"][0].clone();
+    let found = count(&apart, |result| median(result)["verdict"] == "worse");
+    let held = count(&apart, |result| holds(&median(result)["interval_ns"]));
     println!("{PAIRS} pairs of turns of {} ms in each comparison", truth.turn);
     println!("alike:      {alarms} alarms in {ALIKE} comparisons (at most {MOST_ALARMS})");
     println!("50 µs more: found in {found} of {APART}, interval holds it in {held} (at least {LEAST_FOUND})");
-    let differences = apart.iter().filter_map(|one| median(one)["difference_ns"].as_f64());
+    let differences = apart.iter().filter_map(|result| median(result)["difference_ns"].as_f64());
     println!("differences found, µs: {:.1?}", differences.map(|nanos| nanos / 1_000.0).collect::<Vec<_>>());
     let holds = alarms <= MOST_ALARMS && found.min(held) >= LEAST_FOUND;
     if holds { Ok(()) } else { Err(io::Error::other("not what is known to be so")) }
@@ -46,7 +46,7 @@ fn turn() -> u64 {
 }
 
 fn count(all: &[Value], is: impl Fn(&Value) -> bool) -> usize {
-    all.iter().filter(|one| is(one)).count()
+    all.iter().filter(|result| is(result)).count()
 }
 
 fn holds(interval: &Value) -> bool {
@@ -75,8 +75,9 @@ impl Truth {
         output(measuring.args(["--duration", &duration, "--rounds", &rounds, "--out"]).arg(path))?;
         let mut comparing = Command::new(&self.howlate);
         // Its status is the verdict.
-        let said = comparing.arg("compare").arg(path).args(["--by", "slack", "--format", "json"]).output()?;
+        let output =
+            comparing.arg("compare").arg(path).args(["--by", "slack", "--format", "json"]).output()?;
         std::fs::remove_file(path)?;
-        Ok(serde_json::from_slice(&said.stdout)?)
+        Ok(serde_json::from_slice(&output.stdout)?)
     }
 }

@@ -50,8 +50,8 @@ pub(super) fn of(types: &Types) -> io::Result<String> {
         let fields = classes.iter().find_map(|class| types.fields(&format!("trace_event_raw_{class}")));
         let fields = fields.ok_or_else(|| io::Error::other(format!("of what class is {event}?")))?;
         let common = types.fields("trace_entry").ok_or_else(|| io::Error::other("no trace_entry"))?;
-        let (of_all, own) = (common.iter().map(|one| line(one, "common_")), fields.iter());
-        let own = own.filter(|one| one.name != "ent" && one.name != DATA).map(|one| line(one, ""));
+        let (of_all, own) = (common.iter().map(|field| line(field, "common_")), fields.iter());
+        let own = own.filter(|field| field.name != "ent" && field.name != DATA).map(|field| line(field, ""));
         let lines = [of_all.collect(), own.collect::<String>()].join("\n");
         write!(text, "name: {event}\nID: {}\nformat:\n{lines}\n", number + 1).map_err(io::Error::other)?;
     }
@@ -97,12 +97,12 @@ mod tests {
         }
         let derived = of(&types).unwrap();
         let mut compared = 0;
-        for one in derived.split("name: ").skip(1) {
-            let name = one.lines().next().unwrap();
+        for field in derived.split("name: ").skip(1) {
+            let name = field.lines().next().unwrap();
             let folders = std::fs::read_dir(events).unwrap().map(|system| system.unwrap().path().join(name));
             for folder in folders.filter(|folder| folder.exists()) {
-                let told = std::fs::read_to_string(folder.join("format")).unwrap();
-                assert_eq!(laid_out(one), laid_out(&told), "{name}");
+                let format_file = std::fs::read_to_string(folder.join("format")).unwrap();
+                assert_eq!(laid_out(field), laid_out(&format_file), "{name}");
                 compared += 1;
             }
         }

@@ -20,14 +20,14 @@ const OBJECTS: [&str; 3] = ["wakeups.bpf.o", "waits.bpf.o", "late.bpf.o"];
 
 /// Writes the folders of these kernels, each named as `howlate guest --kernel` takes it; `--arch aarch64` before them: of those
 /// for aarch64.
-pub fn capture(words: &[&str]) -> io::Result<()> {
-    let (architecture, kernels) = match words {
+pub fn capture(arguments: &[&str]) -> io::Result<()> {
+    let (architecture, kernels) = match arguments {
         ["--arch", name, kernels @ ..] => (name.parse().map_err(io::Error::other)?, kernels),
         kernels => (Architecture::X86_64, kernels),
     };
     for name in kernels {
-        let asked = name.parse().map_err(io::Error::other)?;
-        let kernel = GuestKernel::find(&asked, architecture, &mut |text| eprint!("{text}"))
+        let wanted_kernel = name.parse().map_err(io::Error::other)?;
+        let kernel = GuestKernel::find(&wanted_kernel, architecture, &mut |text| eprint!("{text}"))
             .map_err(io::Error::other)?;
         let folder = root().join("testdata/kernels").join(&kernel.release);
         std::fs::create_dir_all(&folder)?;
@@ -59,6 +59,6 @@ fn printed(command: &mut Command) -> io::Result<Vec<u8>> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("{program} ended with {}: {said}", output.status)))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{program} ended with {}: {stderr}", output.status)))
 }

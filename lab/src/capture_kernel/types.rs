@@ -30,16 +30,16 @@ pub(super) struct Field {
 
 impl Types {
     pub(super) fn read(file: &Path) -> io::Result<Self> {
-        let told = printed(Command::new("bpftool").args(["btf", "dump", "--json", "file"]).arg(file))?;
-        let mut told: Value = serde_json::from_slice(&told)?;
-        let Value::Array(all) = told["types"].take() else { return Err(io::Error::other("no types")) };
+        let dump = printed(Command::new("bpftool").args(["btf", "dump", "--json", "file"]).arg(file))?;
+        let mut dump: Value = serde_json::from_slice(&dump)?;
+        let Value::Array(all) = dump["types"].take() else { return Err(io::Error::other("no types")) };
         let (mut by_number, mut by_name) = (HashMap::new(), HashMap::new());
-        for one in all {
-            let number = one["id"].as_u64().unwrap_or(0);
-            if let (Some(kind), Some(name)) = (one["kind"].as_str(), one["name"].as_str()) {
+        for entry in all {
+            let number = entry["id"].as_u64().unwrap_or(0);
+            if let (Some(kind), Some(name)) = (entry["kind"].as_str(), entry["name"].as_str()) {
                 by_name.entry((kind.to_owned(), name.to_owned())).or_insert(number);
             }
-            by_number.insert(number, one);
+            by_number.insert(number, entry);
         }
         Ok(Self { by_number, by_name })
     }
@@ -57,49 +57,49 @@ impl Types {
     }
 
     fn field(&self, member: &Value) -> Option<Field> {
-        let mut one = self.by_number.get(&member["type_id"].as_u64()?)?;
+        let mut entry = self.by_number.get(&member["type_id"].as_u64()?)?;
         let mut elements = None;
-        if one["kind"] == "ARRAY" {
-            elements = one["nr_elems"].as_u64();
-            one = self.behind(one)?;
+        if entry["kind"] == "ARRAY" {
+            elements = entry["nr_elems"].as_u64();
+            entry = self.behind(entry)?;
         }
-        let size = self.size(one)? * elements.unwrap_or(1);
+        let size = self.size(entry)? * elements.unwrap_or(1);
         Some(Field {
             name: member["name"].as_str()?.to_owned(),
             offset: member["bits_offset"].as_u64()? / 8,
             size,
-            of: self.called(one)?,
+            of: self.called(entry)?,
             elements,
-            signed: self.is_signed(one)?,
+            signed: self.is_signed(entry)?,
         })
     }
 
-    fn behind(&self, one: &Value) -> Option<&Value> {
-        self.by_number.get(&one["type_id"].as_u64()?)
+    fn behind(&self, entry: &Value) -> Option<&Value> {
+        self.by_number.get(&entry["type_id"].as_u64()?)
     }
 
     /// The type of its own behind names and qualifiers.
-    fn plain<'a>(&'a self, mut one: &'a Value) -> Option<&'a Value> {
-        while matches!(one["kind"].as_str()?, "TYPEDEF" | "CONST" | "VOLATILE" | "TYPE_TAG") {
-            one = self.behind(one)?;
+    fn plain<'a>(&'a self, mut entry: &'a Value) -> Option<&'a Value> {
+        while matches!(entry["kind"].as_str()?, "TYPEDEF" | "CONST" | "VOLATILE" | "TYPE_TAG") {
+            entry = self.behind(entry)?;
         }
-        Some(one)
+        Some(entry)
     }
 
-    fn size(&self, one: &Value) -> Option<u64> {
-        let one = self.plain(one)?;
-        if one["kind"] == "PTR" { Some(8) } else { one["size"].as_u64() }
+    fn size(&self, entry: &Value) -> Option<u64> {
+        let entry = self.plain(entry)?;
+        if entry["kind"] == "PTR" { Some(8) } else { entry["size"].as_u64() }
     }
 
-    fn is_signed(&self, one: &Value) -> Option<bool> {
-        Some(self.plain(one)?["encoding"] == "SIGNED")
+    fn is_signed(&self, entry: &Value) -> Option<bool> {
+        Some(self.plain(entry)?["encoding"] == "SIGNED")
     }
 
-    fn called(&self, one: &Value) -> Option<String> {
-        let name = one["name"].as_str().unwrap_or_default();
-        Some(match one["kind"].as_str()? {
+    fn called(&self, entry: &Value) -> Option<String> {
+        let name = entry["name"].as_str().unwrap_or_default();
+        Some(match entry["kind"].as_str()? {
             "PTR" => "void *".to_owned(),
-            "CONST" | "VOLATILE" | "TYPE_TAG" => self.called(self.behind(one)?)?,
+            "CONST" | "VOLATILE" | "TYPE_TAG" => self.called(self.behind(entry)?)?,
             "STRUCT" => format!("struct {name}"),
             "ENUM" | "ENUM64" => format!("enum {name}"),
             _ => name.to_owned(),

@@ -18,7 +18,7 @@ const ROWS: u16 = 26;
 
 /// What is shown: what is typed, the time until it is looked at, the keys that are pressed before that, and what the picture says.
 struct Shot {
-    words: &'static str,
+    arguments: &'static str,
     after: Span,
     keys: &'static [&'static str],
 }
@@ -26,10 +26,10 @@ struct Shot {
 const CYCLIC: &str = "cyclic --policy other,fifo:80 --load cpu --why --live --no-save --duration 12s";
 
 const SHOTS: [Shot; 4] = [
-    Shot { words: CYCLIC, after: Span::from_secs(30), keys: &[] },
-    Shot { words: CYCLIC, after: Span::from_secs(40), keys: &["Enter"] },
-    Shot { words: "top", after: Span::from_secs(14), keys: &["j", "j"] },
-    Shot { words: "top --by culprit", after: Span::from_secs(8), keys: &[] },
+    Shot { arguments: CYCLIC, after: Span::from_secs(30), keys: &[] },
+    Shot { arguments: CYCLIC, after: Span::from_secs(40), keys: &["Enter"] },
+    Shot { arguments: "top", after: Span::from_secs(14), keys: &["j", "j"] },
+    Shot { arguments: "top --by culprit", after: Span::from_secs(8), keys: &[] },
 ];
 
 /// Writes the picture.
@@ -43,7 +43,7 @@ fn take(howlate: &Path, shot: &Shot) -> io::Result<Capture> {
     let socket = format!("howlate-capture-{}", std::process::id());
     let tmux = |arguments: &[&str]| output(Command::new("tmux").args(["-L", &socket]).args(arguments));
     let (columns, rows) = (COLUMNS.to_string(), ROWS.to_string());
-    let command = format!("exec {} {}", howlate.display(), shot.words);
+    let command = format!("exec {} {}", howlate.display(), shot.arguments);
     tmux(&["-f", "/dev/null", "new-session", "-d", "-s", "it", "-x", &columns, "-y", &rows, &command])?;
     drop(clock::sleep_for(shot.after));
     for key in shot.keys {
@@ -53,5 +53,8 @@ fn take(howlate: &Path, shot: &Shot) -> io::Result<Capture> {
     let screen = tmux(&["capture-pane", "-e", "-p", "-t", "it"])?;
     tmux(&["kill-server"])?;
     let text = String::from_utf8_lossy(&screen.stdout).into_owned();
-    Ok(Capture { words: shot.words.replace(" --no-save --duration 12s", ""), lines: styled::lines(&text) })
+    Ok(Capture {
+        arguments: shot.arguments.replace(" --no-save --duration 12s", ""),
+        lines: styled::lines(&text),
+    })
 }

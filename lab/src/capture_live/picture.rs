@@ -7,7 +7,7 @@ use super::styled::{Look, Run};
 /// One capture.
 pub(super) struct Capture {
     /// What was typed.
-    pub(super) words: String,
+    pub(super) arguments: String,
     pub(super) lines: Vec<Vec<Run>>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn svg(captures: &[Capture], [columns, rows]: [u16; 2]) -> String {
              fill=\"{BACKGROUND}\"/>\n<text x=\"{MARGIN}\" y=\"{:.1}\" fill=\"{}\">$ howlate {}</text>\n",
             MARGIN + 8.0,
             COLOURS[2],
-            escaped(&capture.words)
+            escaped(&capture.arguments)
         );
         for (row, runs) in capture.lines.iter().take(usize::from(rows)).enumerate() {
             line(runs, MARGIN + TITLE + row as f64 * HEIGHT, &mut svg);
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_picture_is_whole_and_holds_no_markup_of_others() {
         let run = Run { text: "<script> ▂█".to_owned(), look: Look::default() };
-        let svg = svg(&[Capture { words: "top & all".to_owned(), lines: vec![vec![run]] }], [20, 2]);
+        let svg = svg(&[Capture { arguments: "top & all".to_owned(), lines: vec![vec![run]] }], [20, 2]);
         assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script"), "{svg}");
         assert!(svg.contains("top\u{a0}&amp;\u{a0}all") && svg.ends_with("</svg>\n"));
         assert_eq!(svg.matches("<rect").count(), 3, "the terminal and two bars: {svg}");

@@ -58,11 +58,11 @@ fn checked(kernels: &[&str]) -> io::Result<(Vec<Checked>, Vec<String>)> {
         for tracer in TRACERS {
             eprintln!("{kernel}, {tracer} …");
             match self_check(&howlate, kernel, tracer)? {
-                Ok(one) => {
-                    println!("{one}");
-                    all.push(one);
+                Ok(row) => {
+                    println!("{row}");
+                    all.push(row);
                 }
-                Err(said) => skipped.push(format!("{kernel}, {tracer}: {said}")),
+                Err(reason) => skipped.push(format!("{kernel}, {tracer}: {reason}")),
             }
         }
     }
@@ -90,8 +90,8 @@ fn self_check(howlate: &Path, kernel: &str, tracer: &str) -> io::Result<Result<C
     guest.args(["--", "selfcheck", "--tracer", tracer]);
     let output = guest.stderr(Stdio::piped()).output()?;
     if output.status.code() == Some(2) {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Ok(Err(said.split_whitespace().collect::<Vec<_>>().join(" ")));
+        let reason = String::from_utf8_lossy(&output.stderr);
+        return Ok(Err(reason.split_whitespace().collect::<Vec<_>>().join(" ")));
     }
     let printed: Value = serde_json::from_slice(&output.stdout)?;
     let found = &printed["checks"][0];

@@ -107,15 +107,15 @@ impl fmt::Display for Checked {
 
 /// A row for each kernel and tracer, a column for each class.
 pub(super) fn markdown(checked: &[Checked]) -> String {
-    let mut names: Vec<&String> = checked.iter().flat_map(|one| one.classes.keys()).collect();
+    let mut names: Vec<&String> = checked.iter().flat_map(|row| row.classes.keys()).collect();
     names.sort();
     names.dedup();
     let heading: String = names.iter().map(|name| format!(" `{name}` |")).collect();
     let mut text = format!("| kernel, tracer |{heading}\n|{}\n", "---|".repeat(names.len() + 1));
-    for one in checked {
-        let cell = |name: &&String| one.classes.get(*name).map_or_else(|| "–".to_owned(), Class::to_string);
+    for row in checked {
+        let cell = |name: &&String| row.classes.get(*name).map_or_else(|| "–".to_owned(), Class::to_string);
         let cells: String = names.iter().map(|name| format!(" {} |", cell(name))).collect();
-        text += &format!("| {}, `{}` |{cells}\n", one.kernel, one.tracer);
+        text += &format!("| {}, `{}` |{cells}\n", row.kernel, row.tracer);
     }
     text
 }

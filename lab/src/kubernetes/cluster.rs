@@ -60,7 +60,7 @@ impl Cluster {
 
     /// One key for all who speak to each other: whoever has it may do everything.
     fn keys(&self, api: u16) -> io::Result<()> {
-        let words = [
+        let arguments = [
             "req",
             "-x509",
             "-newkey",
@@ -73,7 +73,7 @@ impl Cluster {
         ];
         let (key, certificate) = (self.path("key"), self.path("certificate"));
         let mut openssl = Command::new("openssl");
-        openssl.args(words).arg("-keyout").arg(&key).arg("-out").arg(&certificate);
+        openssl.args(arguments).arg("-keyout").arg(&key).arg("-out").arg(&certificate);
         succeeds(openssl.stderr(Stdio::null()))?;
         let access = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "test",
@@ -164,12 +164,12 @@ impl Cluster {
     }
 
     /// Starts a program with its log beside it.
-    fn daemon(&mut self, name: &str, words: &[String]) -> io::Result<()> {
+    fn daemon(&mut self, name: &str, arguments: &[String]) -> io::Result<()> {
         let own = self.programs.join(name);
         let log = File::create(self.path(&format!("{name}.log")))?;
         let mut command = Command::new(if own.exists() { own } else { name.into() });
         command
-            .args(words)
+            .args(arguments)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -178,15 +178,15 @@ impl Cluster {
         Ok(())
     }
 
-    fn kubectl(&self, words: &[&str]) -> Command {
+    fn kubectl(&self, arguments: &[&str]) -> Command {
         let mut kubectl = Command::new(self.programs.join("kubectl"));
-        kubectl.args(words).env("KUBECONFIG", self.access());
+        kubectl.args(arguments).env("KUBECONFIG", self.access());
         kubectl
     }
 
     /// Waits until kubectl ends well.
-    fn until(&self, what: &str, words: &[&str]) -> io::Result<()> {
-        let is_there = || self.kubectl(words).output().is_ok_and(|output| output.status.success());
+    fn until(&self, what: &str, arguments: &[&str]) -> io::Result<()> {
+        let is_there = || self.kubectl(arguments).output().is_ok_and(|output| output.status.success());
         wait_until(what, is_there)
             .map_err(|error| io::Error::other(format!("{error}\n{}", self.last_words())))
     }
@@ -256,8 +256,8 @@ fn ports<const N: usize>() -> io::Result<[u16; N]> {
     let held: Vec<TcpListener> =
         (0..N).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<io::Result<_>>()?;
     let mut ports = [0; N];
-    for (port, one) in ports.iter_mut().zip(&held) {
-        *port = one.local_addr()?.port();
+    for (port, listener) in ports.iter_mut().zip(&held) {
+        *port = listener.local_addr()?.port();
     }
     Ok(ports)
 }

@@ -37,13 +37,13 @@ pub(super) fn images(program: &Path, folder: &Path) -> io::Result<()> {
 
 fn build(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     fs::write(folder.join("Containerfile"), text)?;
-    let words = ["build", "--quiet", "--isolation", "chroot", "--pull=never", "--tag", name, "."];
-    succeeds(podman(&words).current_dir(folder))
+    let arguments = ["build", "--quiet", "--isolation", "chroot", "--pull=never", "--tag", name, "."];
+    succeeds(podman(&arguments).current_dir(folder))
 }
 
-fn podman(words: &[&str]) -> Command {
+fn podman(arguments: &[&str]) -> Command {
     let mut podman = Command::new("podman");
-    podman.args(words).stdout(std::process::Stdio::null());
+    podman.args(arguments).stdout(std::process::Stdio::null());
     podman
 }
 

@@ -72,9 +72,9 @@ fn programs() -> PathBuf {
     root().join("target/kubernetes")
 }
 
-fn cargo(words: &[&str]) -> Command {
+fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(words).current_dir(root());
+    cargo.args(arguments).current_dir(root());
     cargo
 }
 
@@ -89,7 +89,7 @@ fn succeeds(command: &mut Command) -> io::Result<()> {
         Ok(status) => status.to_string(),
         Err(error) => error.to_string(),
     };
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    Err(io::Error::other(format!("{}: {how}", words.join(" "))))
+    let arguments = std::iter::once(command.get_program()).chain(command.get_args());
+    let arguments: Vec<_> = arguments.map(|word| word.to_string_lossy()).collect();
+    Err(io::Error::other(format!("{}: {how}", arguments.join(" "))))
 }

@@ -38,9 +38,9 @@ pub(super) fn is_inside() -> bool {
 }
 
 /// Runs this program again, inside.
-pub(super) fn inside(words: &[&str]) -> io::Result<ExitStatus> {
+pub(super) fn inside(arguments: &[&str]) -> io::Result<ExitStatus> {
     let mut command = Command::new("unshare");
-    command.args(NEW).arg(std::env::current_exe()?).args(words).env(INSIDE, "1");
+    command.args(NEW).arg(std::env::current_exe()?).args(arguments).env(INSIDE, "1");
     command.status()
 }
 

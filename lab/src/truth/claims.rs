@@ -40,13 +40,13 @@ pub enum Claim {
 
 impl Claim {
     /// In words, and the share that must be right.
-    pub const fn told(self) -> (&'static str, f64) {
+    pub const fn statement(self) -> (&'static str, f64) {
         match self {
             Self::Sums => ("parts follow each other and add up to the lateness", 1.0),
-            Self::Names => ("who had the CPU, by name", 0.995),
+            Self::Names => ("who held the CPU, by name", 0.995),
             Self::Pids => ("which thread it was", 0.99),
             Self::Positions => ("when it began and ended, within 2 µs", 0.99),
-            Self::Merged => ("how long each had of what is only known together", 0.99),
+            Self::Merged => ("how long each held of what is only known together", 0.99),
             Self::Explained => ("no part of a wait is without a name that the witness has", 0.99),
             Self::Counts => ("planned wake-ups happened or were missed", 1.0),
             Self::WatchCounts => ("watch: how often a timer woke a thread", 0.99),
@@ -109,7 +109,7 @@ struct Part<'a> {
 pub fn judge(recording: &str, witness: &Witness, scores: &mut Scores) {
     for line in recording.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let worst = line["why"]["ledger"]["worst"].as_array().cloned().unwrap_or_default();
-        worst.iter().for_each(|one| wakeup(one, witness, scores));
+        worst.iter().for_each(|stretch| wakeup(stretch, witness, scores));
     }
 }
 
@@ -117,17 +117,17 @@ fn nanos(value: &Value) -> i64 {
     value.as_i64().unwrap_or_default()
 }
 
-fn wakeup(one: &Value, witness: &Witness, scores: &mut Scores) {
-    let parts = one["parts"].as_array().cloned().unwrap_or_default();
-    let (at, latency) = (nanos(&one["at_ns"]), nanos(&one["latency_ns"]));
+fn wakeup(stretch: &Value, witness: &Witness, scores: &mut Scores) {
+    let parts = stretch["parts"].as_array().cloned().unwrap_or_default();
+    let (at, latency) = (nanos(&stretch["at_ns"]), nanos(&stretch["latency_ns"]));
     let mut cursor = at - latency;
     let follows = parts.iter().all(|part| {
         let is_next = nanos(&part["from_ns"]) == cursor && nanos(&part["ns"]) > 0;
         cursor += nanos(&part["ns"]);
         is_next
     });
-    score(scores, Claim::Sums, follows && cursor == at, || one.to_string());
-    let cpu = one["cpu"].as_u64().and_then(|cpu| u32::try_from(cpu).ok());
+    score(scores, Claim::Sums, follows && cursor == at, || stretch.to_string());
+    let cpu = stretch["cpu"].as_u64().and_then(|cpu| u32::try_from(cpu).ok());
     // Before its buffer begins, the witness saw nothing.
     let of_cpu = cpu.and_then(|cpu| witness.cpus.get(&cpu)).map_or(&[][..], Vec::as_slice);
     let events = cpu.and_then(|cpu| witness.events.get(&cpu)).map_or(&[][..], Vec::as_slice);
@@ -162,7 +162,7 @@ fn read(part: &Value) -> Part<'_> {
 }
 
 impl Part<'_> {
-    /// Whether it is of a time in which others had the CPU.
+    /// Whether it is of a time in which others held the CPU.
     fn is_of_others(&self) -> bool {
         let names_somebody = matches!(self.kind, "thread" | "interrupt" | "softirq");
         let is_nobodys = matches!(self.kind, "unexplained" | "undetermined" | "others");
@@ -183,8 +183,8 @@ fn overlap(stretch: &Stretch, from: i64, until: i64) -> i64 {
     (stretch.until.min(until) - stretch.from.max(from)).max(0)
 }
 
-/// A part of one stretch; `inner`: whether it joins others at its beginning, and at its end. At the border of a wait, whoever had
-/// the CPU had it before or after as well. Then what the witness has of that CPU, and when its
+/// A part of one stretch; `inner`: whether it joins others at its beginning, and at its end. At the border of a wait, whoever held
+/// the CPU held it before or after as well. Then what the witness has of that CPU, and when its
 /// events were.
 fn alone(
     part: &Part<'_>,
@@ -196,13 +196,13 @@ fn alone(
     if part.until - part.from < SHORT {
         return;
     }
-    let first = all.partition_point(|one| one.until <= part.from);
-    let met: Vec<&Stretch> = all[first..].iter().take_while(|one| one.from < part.until).collect();
-    let had = |one: &&&Stretch| overlap(one, part.from, part.until);
-    let Some(most) = met.iter().max_by_key(had) else { return };
+    let first = all.partition_point(|stretch| stretch.until <= part.from);
+    let met: Vec<&Stretch> = all[first..].iter().take_while(|stretch| stretch.from < part.until).collect();
+    let held = |stretch: &&&Stretch| overlap(stretch, part.from, part.until);
+    let Some(most) = met.iter().max_by_key(held) else { return };
     let what = || format!("{part:?}, the witness: {met:?}");
     // What the witness does not know it cannot say.
-    if part.kind == "others" || met.iter().any(|one| one.holder == Holder::Unknown) {
+    if part.kind == "others" || met.iter().any(|stretch| stretch.holder == Holder::Unknown) {
         return;
     }
     let is_named = matches!(part.kind, "thread" | "interrupt" | "softirq");
@@ -212,8 +212,8 @@ fn alone(
     }
     let right = part.is(&most.holder, witness);
     score(scores, Claim::Names, right, what);
-    if let (true, Some(pid), Holder::Thread { pid: known, .. }) = (right, part.pid, &most.holder) {
-        score(scores, Claim::Pids, pid == *known, what);
+    if let (true, Some(pid), Holder::Thread { pid: witnessed_pid, .. }) = (right, part.pid, &most.holder) {
+        score(scores, Claim::Pids, pid == *witnessed_pid, what);
     }
     let begins = Border { claimed: part.from, event: most.from, is_inner: inner.0 };
     let ends = Border { claimed: part.until, event: most.until, is_inner: inner.1 };
@@ -260,7 +260,7 @@ pub(super) const SAME_EVENT: &str = "the same event, stamped by one tracer after
 /// Why a part does not lie where the witness has it.
 fn reason(holder: &Holder, met: &[&Stretch], is_same_event: bool) -> &'static str {
     match is_same_event {
-        _ if met.iter().filter(|one| one.holder == *holder).count() > 1 => {
+        _ if met.iter().filter(|stretch| stretch.holder == *holder).count() > 1 => {
             "one part, and the witness has several stretches of the same"
         }
         true => SAME_EVENT,
@@ -282,7 +282,7 @@ fn wait_of_merged(parts: &[Part<'_>]) -> Option<(i64, i64)> {
 fn merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut Scores) {
     let together: Vec<&Part<'_>> = parts.iter().filter(|part| part.merged).collect();
     let Some((from, until)) = wait_of_merged(parts) else { return };
-    if all.iter().any(|one| one.holder == Holder::Unknown && overlap(one, from, until) > 0) {
+    if all.iter().any(|stretch| stretch.holder == Holder::Unknown && overlap(stretch, from, until) > 0) {
         return;
     }
     let mut claimed: BTreeMap<(&str, &str), i64> = BTreeMap::new();
@@ -291,24 +291,26 @@ fn merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut S
     }
     for part in together.iter().filter(|part| part.kind != "others") {
         let Some(claimed) = claimed.remove(&(part.kind, part.name)) else { continue };
-        let of_it = all.iter().filter(|one| part.is(&one.holder, witness) && overlap(one, from, until) > 0);
-        // Which of its names a thread had then, the witness does not know.
-        let renamed =
-            |one: &Stretch| matches!(one.holder, Holder::Thread { pid, .. } if witness.was_renamed(pid));
+        let of_it = all
+            .iter()
+            .filter(|stretch| part.is(&stretch.holder, witness) && overlap(stretch, from, until) > 0);
+        // Which of its names a thread held then, the witness does not know.
+        let renamed = |stretch: &Stretch| matches!(stretch.holder, Holder::Thread { pid, .. } if witness.was_renamed(pid));
         if of_it.clone().any(renamed) {
             continue;
         }
-        let stretches: Vec<i64> = of_it.map(|one| overlap(one, from, until)).collect();
-        let had: i64 = stretches.iter().sum();
+        let stretches: Vec<i64> = of_it.map(|stretch| overlap(stretch, from, until)).collect();
+        let held: i64 = stretches.iter().sum();
         let borders = i64::try_from(stretches.len()).unwrap_or(i64::MAX) + 1;
-        let is_near = (had - claimed).abs() <= NEAR * borders;
+        let is_near = (held - claimed).abs() <= NEAR * borders;
         score(scores, Claim::Merged, is_near, || {
-            let seen: Vec<_> = all.iter().filter(|one| overlap(one, from, until) > 0).take(20).collect();
-            format!("{part:?}: {claimed} µs claimed, {had} µs in {borders} seen of {until}: {seen:?}")
+            let seen: Vec<_> =
+                all.iter().filter(|stretch| overlap(stretch, from, until) > 0).take(20).collect();
+            format!("{part:?}: {claimed} µs claimed, {held} µs in {borders} seen of {until}: {seen:?}")
         });
         if !is_near {
             let more =
-                if claimed > had { "more claimed than there was" } else { "less claimed than there was" };
+                if claimed > held { "more claimed than there was" } else { "less claimed than there was" };
             miss(scores, Claim::Merged, more);
         }
     }
@@ -326,8 +328,8 @@ mod tests {
     fn an_event_lasts_until_the_next_one_of_its_cpu() {
         let border = |claimed| Border { claimed, event: 100, is_inner: true };
         let events = [80, 100, 100, 130];
-        let told = [90, 99, 120, 131, 140].map(|at| border(at).is_in_event(&events));
-        assert_eq!(told, [false, true, true, true, false]);
+        let at_events = [90, 99, 120, 131, 140].map(|at| border(at).is_in_event(&events));
+        assert_eq!(at_events, [false, true, true, true, false]);
         assert!(!border(104).is_near(i64::gt) && Border { is_inner: false, ..border(104) }.is_near(i64::gt));
         assert!(!Border { is_inner: false, ..border(104) }.is_near(i64::lt));
     }

@@ -55,13 +55,13 @@ impl Rivals {
 
     pub fn start(names: &[&str], manner: Manner) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
-        let one = |(number, name): (usize, &&str)| {
+        let thread = |(number, name): (usize, &&str)| {
             let ended = Arc::clone(&ended);
             let work = Span::from_micros(200 + 130 * (number as u64 % 5));
             let named = Builder::new().name((*name).to_owned());
             named.spawn(move || contend(&ended, manner, work)).ok()
         };
-        let threads = names.iter().enumerate().filter_map(one).collect();
+        let threads = names.iter().enumerate().filter_map(thread).collect();
         Self { ended, threads, squeezed: None }
     }
 }

@@ -95,7 +95,7 @@ const ATTACKS: [Attack; 7] = [
 const PARTS: [&str; 5] = ["why", "watch", "top", "record", "remedies"];
 
 /// What was asked for.
-struct Asked {
+struct TruthOptions {
     parts: Vec<String>,
     times: u64,
     seconds: u64,
@@ -103,18 +103,18 @@ struct Asked {
 
 /// Runs every attack of the parts named, or of all, `--times`, each for `--for` seconds; prints the table; status 1 where a
 /// limit is broken.
-pub fn run(words: &[&str]) -> ExitCode {
-    if let ["advice", words @ ..] = words {
-        return advice::run(words);
+pub fn run(arguments: &[&str]) -> ExitCode {
+    if let ["advice", arguments @ ..] = arguments {
+        return advice::run(arguments);
     }
-    let Some(asked) = Asked::read(words) else {
+    let Some(options) = TruthOptions::read(arguments) else {
         let parts = PARTS.join("|");
         eprintln!(
             "error: write `cargo xtask truth [{parts} …] [--times N] [--for SECONDS]`, or `cargo xtask truth advice`"
         );
         return ExitCode::from(2);
     };
-    match built().and_then(|program| asked.attack(&program)) {
+    match built().and_then(|program| options.attack(&program)) {
         Ok(scores) if all_hold(&scores) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
@@ -124,23 +124,23 @@ pub fn run(words: &[&str]) -> ExitCode {
     }
 }
 
-impl Asked {
-    fn read(words: &[&str]) -> Option<Self> {
-        let mut asked = Self { parts: Vec::new(), times: 3, seconds: 4 };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
+impl TruthOptions {
+    fn read(arguments: &[&str]) -> Option<Self> {
+        let mut options = Self { parts: Vec::new(), times: 3, seconds: 4 };
+        let mut arguments = arguments.iter();
+        while let Some(word) = arguments.next() {
             match *word {
-                "--times" => asked.times = words.next()?.parse().ok()?,
-                "--for" => asked.seconds = words.next()?.parse().ok()?,
-                part if PARTS.contains(&part) => asked.parts.push(part.to_owned()),
+                "--times" => options.times = arguments.next()?.parse().ok()?,
+                "--for" => options.seconds = arguments.next()?.parse().ok()?,
+                part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
                 _ => return None,
             }
         }
-        Some(asked)
+        Some(options)
     }
 
     fn attack(&self, program: &Path) -> io::Result<Scores> {
-        let is_asked = |part: &str| self.parts.is_empty() || self.parts.iter().any(|one| one == part);
+        let is_asked = |part: &str| self.parts.is_empty() || self.parts.iter().any(|row| row == part);
         let mut scores =
             if is_asked("why") { attacks(program, self.times, self.seconds)? } else { Scores::new() };
         let folder = tempfile::tempdir()?;
@@ -195,9 +195,9 @@ fn once(program: &Path, attack: &Attack, seconds: u64, scores: &mut Scores) -> i
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     };
     let planned = u128::from(seconds) * 1_000_000_000 / PERIOD.as_nanos();
-    for one in result["results"].as_array().into_iter().flatten() {
-        let told = one["count"].as_u64().zip(one["missed_periods"].as_u64());
-        let counted = told.map_or(0, |(count, missed)| u128::from(count) + u128::from(missed));
+    for row in result["results"].as_array().into_iter().flatten() {
+        let counts = row["count"].as_u64().zip(row["missed_periods"].as_u64());
+        let counted = counts.map_or(0, |(count, missed)| u128::from(count) + u128::from(missed));
         score(scores, Claim::Counts, counted == planned, || format!("{counted} of {planned} planned"));
     }
     judge(&std::fs::read_to_string(&recording)?, &witness, scores);
@@ -209,14 +209,17 @@ pub fn all_hold(scores: &Scores) -> bool {
     println!("{:<60} {:>8} {:>8} {:>7} {:>8} {:>8}", "claim", "tried", "right", "wrong", "%", "at least");
     let mut holds = true;
     for (claim, score) in scores {
-        let (words, least) = claim.told();
+        let (arguments, least) = claim.statement();
         let share = if score.tried == 0 { 1.0 } else { score.right as f64 / score.tried as f64 };
         holds &= share >= least;
         let wrong = score.tried - score.right;
         let (share, least) = (share * 100.0, least * 100.0);
-        println!("{words:<60} {:>8} {:>8} {wrong:>7} {share:>8.2} {least:>8.1}", score.tried, score.right);
+        println!(
+            "{arguments:<60} {:>8} {:>8} {wrong:>7} {share:>8.2} {least:>8.1}",
+            score.tried, score.right
+        );
         score.reasons.iter().for_each(|(reason, count)| println!("  {count} of those: {reason}"));
-        score.wrong.iter().for_each(|one| eprintln!("  wrong: {one}"));
+        score.wrong.iter().for_each(|row| eprintln!("  wrong: {row}"));
     }
     holds
 }

@@ -41,20 +41,21 @@ pub fn run(line: &str) -> io::Result<Vec<Stamp>> {
 
 /// What it has printed.
 pub fn stamps(text: &str) -> Vec<Stamp> {
-    let one = |line: &str| {
+    let stamp = |line: &str| {
         let mut numbers = line.split(' ').map_while(|word| word.parse().ok());
         let mut next = || numbers.next();
         Some(Stamp { due: next()?, ran: next()? })
     };
-    text.lines().filter_map(one).collect()
+    text.lines().filter_map(stamp).collect()
 }
 
 /// How late each planned wake-up was, in nanoseconds: those that were missed with what they would have had.
 pub fn latenesses(stamps: &[Stamp], period_us: u64) -> Vec<f64> {
     let period = i64::try_from(period_us).unwrap_or(i64::MAX) * 1_000;
-    let planned =
-        |late: i64| std::iter::successors(Some(late), move |one| Some(one - period).filter(|one| *one > 0));
-    stamps.iter().flat_map(|one| planned(one.lateness())).map(|late| late as f64).collect()
+    let planned = |late: i64| {
+        std::iter::successors(Some(late), move |stamp| Some(stamp - period).filter(|stamp| *stamp > 0))
+    };
+    stamps.iter().flat_map(|stamp| planned(stamp.lateness())).map(|late| late as f64).collect()
 }
 
 #[cfg(test)]
@@ -63,8 +64,8 @@ mod tests {
 
     #[test]
     fn missed_ones_count_with_what_they_would_have_had() {
-        let told = stamps("1000 3500\nnothing\n6000 6100\n");
-        assert_eq!((told.len(), told[0].lateness()), (2, 2_500));
-        assert_eq!(latenesses(&told, 1), [2_500.0, 1_500.0, 500.0, 100.0]);
+        let found = stamps("1000 3500\nnothing\n6000 6100\n");
+        assert_eq!((found.len(), found[0].lateness()), (2, 2_500));
+        assert_eq!(latenesses(&found, 1), [2_500.0, 1_500.0, 500.0, 100.0]);
     }
 }

@@ -55,7 +55,7 @@ fn contend(number: u64, quiet: &AtomicBool, tid: &Sender<u32>, over: &Receiver<(
 impl Contenders {
     fn start(count: u64) -> io::Result<(Self, Vec<u32>)> {
         let quiet = Arc::new(AtomicBool::new(false));
-        let (tell, told) = channel::<u32>();
+        let (tell, receiver) = channel::<u32>();
         let (mut over, mut threads) = (Vec::new(), Vec::new());
         for number in 0..count {
             let (end, ended) = channel();
@@ -65,7 +65,7 @@ impl Contenders {
             over.push(end);
         }
         // Each thread keeps its end for as long as it lives.
-        let tids = told.iter().take(threads.len()).collect();
+        let tids = receiver.iter().take(threads.len()).collect();
         Ok((Self { quiet, over, threads }, tids))
     }
 
@@ -129,11 +129,11 @@ fn judge(row: Option<&Value>, turns: &[OnCpu], quiet: i64, scores: &mut Scores) 
     let what = || format!("{cpu}, the witness: {longest} to {at_most} µs");
     let is_so = (longest - STAMPED_APART..=at_most + STAMPED_APART).contains(&micros(&cpu, "max_ns"));
     score(scores, Claim::TopLongest, is_so, what);
-    let began_before = |one: &&OnCpu| one.left.is_some_and(|(left, _)| left < quiet);
+    let began_before = |stretch: &&OnCpu| stretch.left.is_some_and(|(left, _)| left < quiet);
     let slept: Vec<i64> = turns.iter().filter(began_before).filter_map(OnCpu::slept).collect();
     let (timer, sum) = (wait("timer"), slept.iter().sum::<i64>());
     let count = slept.len() as u64;
-    let is_so = timer["count"].as_u64().is_some_and(|told| told.abs_diff(count) <= ODD_SLEEPS)
+    let is_so = timer["count"].as_u64().is_some_and(|receiver| receiver.abs_diff(count) <= ODD_SLEEPS)
         && (micros(&timer, "total_ns") - sum).abs() <= sum / 100 + NEAR * slept.len() as i64;
     let what = || format!("{timer}, the witness: {sum} µs in {} sleeps", slept.len());
     score(scores, Claim::TopSleeps, is_so, what);

@@ -51,23 +51,23 @@ fn once(
     drop(rivals);
     let text = instance.text()?;
     // What the program prints is on the standard error, as the result is to stand alone.
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let Ok(document) = serde_json::from_slice::<Value>(&output.stdout) else {
-        return Err(io::Error::other(format!("watch: {}", said.lines().last().unwrap_or_default())));
+        return Err(io::Error::other(format!("watch: {}", stderr.lines().last().unwrap_or_default())));
     };
     let results = document["results"].as_array().into_iter().flatten();
     // Its own wake-ups: by its timer, or where nobody sees by what.
     let mechanism = if options.is_empty() { "unseen" } else { "timer" };
-    let mut of_program = results.filter(|one| one["condition"]["name"] == "sleeper");
-    let result = of_program.find(|one| one["condition"]["mechanism"] == mechanism).cloned();
+    let mut of_program = results.filter(|late| late["condition"]["name"] == "sleeper");
+    let result = of_program.find(|late| late["condition"]["mechanism"] == mechanism).cloned();
     let Some(mut result) = result else { return Err(io::Error::other("watch saw nothing of the sleeper")) };
     let caveats = document["caveats"].as_array().into_iter().flatten();
     let missed =
-        caveats.filter(|one| one["caveat"] == "wakeups_not_seen").filter_map(|one| one["count"].as_u64());
+        caveats.filter(|late| late["caveat"] == "wakeups_not_seen").filter_map(|late| late["count"].as_u64());
     result["not_seen"] = missed.sum::<u64>().into();
     let tid = result["in_force"]["tid"].as_u64().and_then(|tid| u32::try_from(tid).ok());
     let turns = tid.and_then(|tid| turns(&text).remove(&tid)).unwrap_or_default();
-    Ok((result, stamps(&said), turns))
+    Ok((result, stamps(&stderr), turns))
 }
 
 fn as_nobody(program: &Path) -> Command {
@@ -90,9 +90,9 @@ impl Late {
     /// the program stamped.
     fn of(stamp: &Stamp, turns: &[OnCpu]) -> Option<Self> {
         let due = stamp.due / 1_000;
-        let one = turns.get(turns.partition_point(|one| one.from.0 < due))?;
-        one.left.filter(|(left, slept)| *slept && *left <= due)?;
-        let (least, most) = one.from;
+        let late = turns.get(turns.partition_point(|late| late.from.0 < due))?;
+        late.left.filter(|(left, slept)| *slept && *left <= due)?;
+        let (least, most) = late.from;
         Some(Self { due, least: least - due, most: most.min(stamp.ran / 1_000).max(least) - due })
     }
 
@@ -104,37 +104,38 @@ impl Late {
 }
 
 fn with_timers(result: &Value, stamps: &[Stamp], turns: &[OnCpu], scores: &mut Scores) {
-    let known: Vec<Late> = stamps.iter().filter_map(|stamp| Late::of(stamp, turns)).collect();
+    let certain: Vec<Late> = stamps.iter().filter_map(|stamp| Late::of(stamp, turns)).collect();
     let count = result["count"].as_u64().unwrap_or(0);
     // Those that it says it has not seen are told as well.
-    let told = count..=count + result["not_seen"].as_u64().unwrap_or(0);
+    let reported = count..=count + result["not_seen"].as_u64().unwrap_or(0);
     // Where it was not asleep when it was due, whether it slept after that the witness does not say; the program wakes once for
     // each stamp at most.
-    let possible = known.len() as u64..=stamps.len() as u64;
-    let counted = || format!("watch counted {told:?}, the witness {possible:?}");
+    let possible = certain.len() as u64..=stamps.len() as u64;
+    let counted = || format!("watch counted {reported:?}, the witness {possible:?}");
     // The first or the last may be lost as the program begins or ends.
-    let is_so = *told.end() + 1 >= *possible.start() && *told.start() <= *possible.end();
+    let is_so = *reported.end() + 1 >= *possible.start() && *reported.start() <= *possible.end();
     score(scores, Claim::WatchCounts, is_so, counted);
     for worst in result["worst"].as_array().into_iter().flatten() {
         let micros = |name: &str| worst[name].as_i64().unwrap_or(0) / 1_000;
         let (at, latency) = (micros("at_ns"), micros("latency_ns"));
-        let is_so = known.iter().any(|one| one.is(at, latency));
-        let near = || known.iter().min_by_key(|one| (one.due + one.least - at).abs());
+        let is_so = certain.iter().any(|late| late.is(at, latency));
+        let near = || certain.iter().min_by_key(|late| (late.due + late.least - at).abs());
         score(scores, Claim::WatchWorst, is_so, || format!("{worst}, the witness: {:?}", near()));
     }
-    let (least, most) = (sorted(known.iter().map(|one| one.least)), sorted(known.iter().map(|one| one.most)));
+    let (least, most) =
+        (sorted(certain.iter().map(|late| late.least)), sorted(certain.iter().map(|late| late.most)));
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
-        let told = result["latency_ns"][name].as_f64().unwrap_or(0.0) / 1_000.0;
-        let rank = (known.len() as f64 * quantile).ceil() as usize;
+        let reported = result["latency_ns"][name].as_f64().unwrap_or(0.0) / 1_000.0;
+        let rank = (certain.len() as f64 * quantile).ceil() as usize;
         // One wake-up more or less moves a percentile by a rank.
         let at = |late: &[i64], rank: usize| late.get(rank.clamp(1, late.len().max(1)) - 1).copied();
         let around = at(&least, rank.saturating_sub(1)).zip(at(&most, rank + 1));
         let is_so = around.is_some_and(|(below, above)| {
             let (below, above) = ((below - NEAR) as f64, (above + NEAR) as f64);
-            told >= below * (1.0 - BUCKET) && told <= above * (1.0 + BUCKET)
+            reported >= below * (1.0 - BUCKET) && reported <= above * (1.0 + BUCKET)
         });
         score(scores, Claim::WatchPercentiles, is_so, || {
-            format!("{name} {told} µs, the witness: {around:?}")
+            format!("{name} {reported} µs, the witness: {around:?}")
         });
     }
 }
@@ -147,9 +148,9 @@ fn sorted(values: impl Iterator<Item = i64>) -> Vec<i64> {
 
 /// The kernel's accounts are looked at every 50 ms: what comes after the last look is missing. Nothing may be too much.
 fn without_tracer(result: &Value, turns: &[OnCpu], scores: &mut Scores) {
-    let told = result["rhythm"]["run_queue"]["waited_ns"].as_f64().unwrap_or(0.0) / 1_000.0;
-    let known: i64 = turns.iter().filter_map(OnCpu::waited).sum();
-    let most = known as f64 * 1.01 + (NEAR * turns.len() as i64) as f64;
-    let what = || format!("{told} µs in all, the witness: {known} in {} turns", turns.len());
-    score(scores, Claim::WatchAccounts, told <= most, what);
+    let reported = result["rhythm"]["run_queue"]["waited_ns"].as_f64().unwrap_or(0.0) / 1_000.0;
+    let certain: i64 = turns.iter().filter_map(OnCpu::waited).sum();
+    let most = certain as f64 * 1.01 + (NEAR * turns.len() as i64) as f64;
+    let what = || format!("{reported} µs in all, the witness: {certain} in {} turns", turns.len());
+    score(scores, Claim::WatchAccounts, reported <= most, what);
 }

@@ -159,7 +159,7 @@ fn stretches(text: &str) -> Witness {
         let cpu = cpus.entry(number).or_default();
         cpu.events.push(micros);
         names.entry(pid).or_default().insert(name.to_owned());
-        if !matches!(cpu.thread, Some(Holder::Thread { pid: known, .. }) if known == pid) {
+        if !matches!(cpu.thread, Some(Holder::Thread { pid: witnessed, .. }) if witnessed == pid) {
             (cpu.thread, cpu.left) = (cpu.thread.as_ref().map(|_| Holder::Unknown), true);
         }
         cpu.until(micros);
@@ -208,8 +208,8 @@ pub fn parts(line: &str) -> Option<Line<'_>> {
     let (open, _) = line.match_indices('[').find(|(at, _)| line.get(at + 4..at + 6) == Some("] "))?;
     let cpu = line.get(open + 1..open + 4)?.parse().ok()?;
     let (name, pid) = line[..open].trim().rsplit_once('-')?;
-    let mut words = line.get(open + 6..)?.trim_start().splitn(2, ' ').skip(1);
-    let (time, rest) = words.next()?.trim_start().split_once(": ")?;
+    let mut fields = line.get(open + 6..)?.trim_start().splitn(2, ' ').skip(1);
+    let (time, rest) = fields.next()?.trim_start().split_once(": ")?;
     let (seconds, micros) = time.split_once('.')?;
     let micros = seconds.parse::<i64>().ok()? * 1_000_000 + micros.parse::<i64>().ok()?;
     let (event, fields) = rest.split_once(": ")?;
@@ -275,8 +275,10 @@ mod tests {
             (3_063, 3_064, opt),
         ];
         let base = 3_639_773_000;
-        let found: Vec<_> =
-            all.iter().map(|one| (one.from - base, one.until - base, one.holder.clone())).collect();
+        let found: Vec<_> = all
+            .iter()
+            .map(|stretch| (stretch.from - base, stretch.until - base, stretch.holder.clone()))
+            .collect();
         assert_eq!(found, expected);
     }
 }

@@ -17,7 +17,7 @@ const MOST: f64 = 150.0;
 pub(super) fn run(howlate: &Path, limits: &mut Limits) -> io::Result<()> {
     let times = (0..STARTS).map(|_| once(howlate)).collect::<io::Result<Vec<_>>>()?;
     let (least, most) =
-        times.iter().fold((f64::MAX, 0.0_f64), |(least, most), one| (least.min(*one), most.max(*one)));
+        times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
     println!("{STARTS} starts with bpf: {least:.0} to {most:.0} ms");
     let name = "bpf: from the start to the first wake-up";
     limits.judge(&Figure { name, value: median(&times), interval: None, most: MOST, unit: "ms" });
@@ -35,8 +35,9 @@ fn once(howlate: &Path) -> io::Result<f64> {
     let recording = fs::read_to_string(&out)?;
     let lines = recording.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     // Whichever turn comes first; of a traced one no more is told than its end, which is later.
-    let told = |line: Value| line["block"]["worst"][0]["at_ns"].as_i64().or(line["why"]["until_ns"].as_i64());
-    let first = lines.filter_map(told).min();
+    let stamp =
+        |line: Value| line["block"]["worst"][0]["at_ns"].as_i64().or(line["why"]["until_ns"].as_i64());
+    let first = lines.filter_map(stamp).min();
     let first = first.ok_or_else(|| io::Error::other("no wake-up was recorded"))?;
     Ok((first - began.as_nanos()) as f64 / 1e6)
 }

@@ -30,7 +30,7 @@ pub(super) fn run(howlate: &Path, limits: &mut Limits) -> io::Result<()> {
     let mut child = command.spawn()?;
     let sizes = resident_until_it_ends(&mut child)?;
     printed.rewind()?;
-    told(&serde_json::from_reader(printed)?, seconds)?;
+    report(&serde_json::from_reader(printed)?, seconds)?;
     let from = sizes.len() / 4;
     let growth = sizes.last().zip(sizes.get(from)).map_or(f64::NAN, |(last, first)| last - first);
     let name = "bpf: memory grown under hackbench";
@@ -53,9 +53,9 @@ fn resident_until_it_ends(child: &mut Child) -> io::Result<Vec<f64>> {
 }
 
 /// Prints what was lost.
-fn told(result: &Value, seconds: u64) -> io::Result<()> {
+fn report(result: &Value, seconds: u64) -> io::Result<()> {
     let all = result["results"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let sum = |key: &str| all.iter().filter_map(|one| one["why"][key].as_u64()).sum::<u64>();
+    let sum = |key: &str| all.iter().filter_map(|condition| condition["why"][key].as_u64()).sum::<u64>();
     let (decomposed, not) = (sum("decomposed"), sum("not_decomposed"));
     if decomposed == 0 {
         return Err(io::Error::other("no wake-up was traced under hackbench"));

@@ -57,7 +57,7 @@ const KNOWN_BY: [(Cure, &[&str]); 13] = [
 impl Cure {
     /// What a text is about.
     pub fn of(text: &str) -> Option<Self> {
-        KNOWN_BY.iter().find(|(_, words)| words.iter().any(|word| text.contains(word))).map(|(cure, _)| *cure)
+        KNOWN_BY.iter().find(|(_, marks)| marks.iter().any(|word| text.contains(word))).map(|(cure, _)| *cure)
     }
 
     /// The value of `WITNESS_FIX` with which the programs here take it.
@@ -125,12 +125,12 @@ pub fn counsels(item: &Item, program: &[String]) -> Vec<Counsel> {
     let careful = item.is_careful();
     let thread = thread(&item.sentence);
     let mut all: Vec<Counsel> = Vec::new();
-    for line in &item.typed {
-        let typed = all.iter().filter_map(|one| match &one.way {
+    for line in &item.commands {
+        let commands = all.iter().filter_map(|counsel| match &counsel.way {
             Way::During(line) => Some(line.clone()),
             _ => None,
         });
-        let after = typed.collect();
+        let after = commands.collect();
         let thread = thread.clone();
         all.push(Counsel {
             way: way(line, program),
@@ -141,7 +141,7 @@ pub fn counsels(item: &Item, program: &[String]) -> Vec<Counsel> {
             careful,
         });
     }
-    let is_followed = all.iter().any(|one| !matches!(one.way, Way::Looks(_)));
+    let is_followed = all.iter().any(|counsel| !matches!(counsel.way, Way::Looks(_)));
     let way = of_sentence(&item.sentence);
     if all.is_empty() || !is_followed && way != Way::Words {
         let cure = Cure::of(&item.sentence);
@@ -169,7 +169,7 @@ fn value(code: &str) -> Option<String> {
 }
 
 fn of_sentence(sentence: &str) -> Way {
-    let says = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
+    let says = |marks: &[&str]| marks.iter().any(|word| sentence.contains(word));
     if says(&["and restart", "restart the machine", "takes a restart", "command line"]) {
         Way::Restart
     } else if says(&["virsh", "on the host", "the host "]) {
@@ -186,15 +186,15 @@ const STAND_FOR: [&str; 8] = ["PROGRAM", "PID", "TID", "NAME", "…", "<pid>", "
 
 fn way(line: &str, program: &[String]) -> Way {
     let command = without_comment(line).trim();
-    let words: Vec<&str> = command.split_whitespace().filter(|word| *word != "sudo").collect();
+    let marks: Vec<&str> = command.split_whitespace().filter(|word| *word != "sudo").collect();
     // Another program's own option, with the words that it has there.
-    if words.first() == Some(&"jackd") {
+    if marks.first() == Some(&"jackd") {
         return Way::Code;
     }
-    if words.iter().any(|word| STAND_FOR.contains(word)) {
+    if marks.iter().any(|word| STAND_FOR.contains(word)) {
         return Way::Incomplete(line.to_owned());
     }
-    match words.first() {
+    match marks.first() {
         Some(&"howlate") => Way::Looks(line.to_owned()),
         Some(&("virsh" | "docker" | "podman" | "kubectl")) => Way::Elsewhere,
         _ if stays(command) => Way::ForGood(line.to_owned()),
@@ -207,7 +207,7 @@ fn way(line: &str, program: &[String]) -> Way {
 /// Whether a command starts the program that is started by that word.
 fn names(command: &str, first: &str) -> bool {
     let quoted = [format!("'{first}'"), format!("\"{first}\"")];
-    quoted.iter().any(|one| command.contains(one.as_str()))
+    quoted.iter().any(|counsel| command.contains(counsel.as_str()))
         || command.split_whitespace().any(|word| word == first)
 }
 
@@ -219,10 +219,10 @@ fn without_comment(line: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn of(sentence: &str, typed: &[&str]) -> Vec<Counsel> {
+    fn of(sentence: &str, commands: &[&str]) -> Vec<Counsel> {
         let item = Item {
             sentence: sentence.to_owned(),
-            typed: typed.iter().map(|one| (*one).to_owned()).collect(),
+            commands: commands.iter().map(|command| (*command).to_owned()).collect(),
         };
         counsels(&item, &["./my loop".to_owned(), "1000".to_owned()])
     }

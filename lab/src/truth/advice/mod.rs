@@ -33,7 +33,7 @@ const PAIRS: usize = 3;
 const MOST_HELP: usize = 80;
 
 /// What was asked for.
-struct Asked<'a> {
+struct AdviceOptions<'a> {
     /// Parts of the names of programs; none: all.
     names: Vec<&'a str>,
     pairs: usize,
@@ -57,13 +57,13 @@ struct Counts {
 }
 
 /// `cargo xtask truth advice [NAME …] [--pairs N]`: status 1 where advice harmed, could not be typed, or too seldom helped.
-pub fn run(words: &[&str]) -> ExitCode {
-    let Some(asked) = Asked::read(words) else {
+pub fn run(arguments: &[&str]) -> ExitCode {
+    let Some(options) = AdviceOptions::read(arguments) else {
         eprintln!("error: write `cargo xtask truth advice [PART OF A PROGRAM'S NAME …] [--pairs N]`");
         return ExitCode::from(2);
     };
-    match built().and_then(|program| asked.all(&program)) {
-        Ok(counts) => counts.told(),
+    match built().and_then(|program| options.all(&program)) {
+        Ok(counts) => counts.report(),
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(2)
@@ -71,19 +71,19 @@ pub fn run(words: &[&str]) -> ExitCode {
     }
 }
 
-impl<'a> Asked<'a> {
-    fn read(words: &[&'a str]) -> Option<Self> {
-        let mut asked = Self { names: Vec::new(), pairs: PAIRS };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
+impl<'a> AdviceOptions<'a> {
+    fn read(arguments: &[&'a str]) -> Option<Self> {
+        let mut options = Self { names: Vec::new(), pairs: PAIRS };
+        let mut arguments = arguments.iter();
+        while let Some(word) = arguments.next() {
             match *word {
-                "--pairs" => asked.pairs = words.next()?.parse().ok().filter(|pairs| *pairs > 0)?,
+                "--pairs" => options.pairs = arguments.next()?.parse().ok().filter(|pairs| *pairs > 0)?,
                 word if word.starts_with('-') => return None,
-                name => asked.names.push(name),
+                name => options.names.push(name),
             }
         }
         let is_known = |name: &&str| SUBJECTS.iter().any(|subject| subject.name.contains(*name));
-        asked.names.iter().all(is_known).then_some(asked)
+        options.names.iter().all(is_known).then_some(options)
     }
 
     fn all(&self, program: &Path) -> io::Result<Counts> {
@@ -123,27 +123,28 @@ impl Counts {
             println!("  none      no advice");
             self.table.push(format!("| {} | none | |", subject.name));
         }
-        for one in all {
-            self.count(one);
-            let of_cure = match one.counsel.cure {
+        for followed in all {
+            self.count(followed);
+            let of_cure = match followed.counsel.cure {
                 Some(cure) if subject.cures.contains(&cure) => "",
                 Some(_) | None => " (not what is known to help)",
             };
-            let told = told(&one.counsel.way, one.counsel.cure.map_or("", counsel::Cure::fix));
-            println!("  {:<9} {told}{of_cure}", one.verdict.word());
-            let word = one.verdict.word().to_lowercase();
-            self.table.push(format!("| {} | `{told}` | {word} |", subject.name));
-            let details = [one.verdict.why(), &one.figures];
+            let way_text =
+                way_text(&followed.counsel.way, followed.counsel.cure.map_or("", counsel::Cure::fix));
+            println!("  {:<9} {way_text}{of_cure}", followed.verdict.word());
+            let word = followed.verdict.word().to_lowercase();
+            self.table.push(format!("| {} | `{way_text}` | {word} |", subject.name));
+            let details = [followed.verdict.why(), &followed.figures];
             details.iter().filter(|text| !text.is_empty()).for_each(|text| println!("            {text}"));
         }
     }
 
-    fn count(&mut self, one: &Followed) {
-        match one.verdict {
+    fn count(&mut self, followed: &Followed) {
+        match followed.verdict {
             Verdict::Helped => self.helped += 1,
             Verdict::Nothing => {
                 self.nothing += 1;
-                self.claimed += usize::from(!one.counsel.careful);
+                self.claimed += usize::from(!followed.counsel.careful);
             }
             Verdict::Harmed(_) => self.harmed += 1,
             Verdict::CouldNotBeTyped(_) => self.not_typed += 1,
@@ -168,7 +169,7 @@ impl Counts {
             && self.helped * 100 >= MOST_HELP * self.tried()
     }
 
-    fn told(&self) -> ExitCode {
+    fn report(&self) -> ExitCode {
         let tried = self.tried();
         println!("\n| program | advice | verdict |\n|---|---|---|");
         self.table.iter().for_each(|line| println!("{line}"));
@@ -186,7 +187,7 @@ impl Counts {
 }
 
 /// A way in words.
-fn told(way: &Way, cure: &str) -> String {
+fn way_text(way: &Way, cure: &str) -> String {
     match way {
         Way::Again(line)
         | Way::During(line)
@@ -197,7 +198,7 @@ fn told(way: &Way, cure: &str) -> String {
         Way::Code => format!("code: {cure}"),
         Way::Restart => "a restart".to_owned(),
         Way::Elsewhere => "somewhere else".to_owned(),
-        Way::Words => "words".to_owned(),
+        Way::Words => "arguments".to_owned(),
     }
 }
 
@@ -223,9 +224,9 @@ mod tests {
 
     #[test]
     fn words_name_programs() {
-        assert_eq!(Asked::read(&["loop", "--pairs", "5"]).map(|asked| asked.pairs), Some(5));
-        assert!(Asked::read(&["no such program"]).is_none());
-        assert!(Asked::read(&["--pairs", "0"]).is_none());
+        assert_eq!(AdviceOptions::read(&["loop", "--pairs", "5"]).map(|asked| asked.pairs), Some(5));
+        assert!(AdviceOptions::read(&["no such program"]).is_none());
+        assert!(AdviceOptions::read(&["--pairs", "0"]).is_none());
     }
 
     /// One program, as all are; what came of it is a matter of the machine, that something was found out is not.

@@ -60,7 +60,7 @@ pub struct Followed {
 }
 
 /// What howlate said of a running or a started program.
-struct Said {
+struct Counselled {
     screen: String,
     /// The threads that it had while howlate looked.
     threads: Vec<Thread>,
@@ -86,28 +86,33 @@ impl Trying<'_> {
     /// What howlate says of a subject, and what came of each piece of it.
     pub fn subject(&self, subject: &Subject) -> io::Result<Vec<Followed>> {
         self.programs.provide(subject)?;
-        let said = self.watch(subject)?;
+        let counselled = self.watch(subject)?;
         if std::env::var_os("HOWLATE_ADVICE_SCREENS").is_some() {
-            eprintln!("{}", said.screen);
+            eprintln!("{}", counselled.screen);
         }
-        let all = items(&said.screen);
+        let all = items(&counselled.screen);
         let counsels = all.iter().flat_map(|item| counsels(item, &subject.command()));
-        let mut known: Vec<Way> = Vec::new();
+        let mut ways: Vec<Way> = Vec::new();
         let mut followed = Vec::new();
         for counsel in counsels {
-            if known.contains(&counsel.way) && counsel.way != Way::Code {
+            if ways.contains(&counsel.way) && counsel.way != Way::Code {
                 continue;
             }
-            known.push(counsel.way.clone());
-            let (verdict, figures) = self.follow(subject, &counsel, &said)?;
+            ways.push(counsel.way.clone());
+            let (verdict, figures) = self.follow(subject, &counsel, &counselled)?;
             followed.push(Followed { counsel, verdict, figures });
         }
         Ok(followed)
     }
 
-    fn follow(&self, subject: &Subject, counsel: &Counsel, said: &Said) -> io::Result<(Verdict, String)> {
-        let (verdict, mut figures) = self.tried(subject, counsel, said)?;
-        let culprit = raised(subject, counsel, &said.threads);
+    fn follow(
+        &self,
+        subject: &Subject,
+        counsel: &Counsel,
+        counselled: &Counselled,
+    ) -> io::Result<(Verdict, String)> {
+        let (verdict, mut figures) = self.tried(subject, counsel, counselled)?;
+        let culprit = raised(subject, counsel, &counselled.threads);
         let verdict = match (culprit, verdict) {
             // It harms some day, whatever it did today.
             (Some(culprit), Verdict::Nothing) => {
@@ -122,7 +127,12 @@ impl Trying<'_> {
         Ok((verdict, figures))
     }
 
-    fn tried(&self, subject: &Subject, counsel: &Counsel, said: &Said) -> io::Result<(Verdict, String)> {
+    fn tried(
+        &self,
+        subject: &Subject,
+        counsel: &Counsel,
+        counselled: &Counselled,
+    ) -> io::Result<(Verdict, String)> {
         let without_figures = |verdict| Ok((verdict, String::new()));
         let shell = subject.shell_line();
         let manner = |line: String| Manner { line: Some(line), ..Manner::default() };
@@ -130,11 +140,14 @@ impl Trying<'_> {
             Way::Again(line) => self.pairs(subject, || manner(line.clone())),
             Way::Before(line) => self.pairs(subject, || manner(format!("{line}\nexec {shell}"))),
             Way::During(line) => {
-                if let Some((_, Some(failed))) = said.typed.iter().find(|(typed, _)| typed == line) {
+                if let Some((_, Some(failed))) = counselled.typed.iter().find(|(typed, _)| typed == line) {
                     return without_figures(Verdict::CouldNotBeTyped(failed.clone()));
                 }
                 let lines: Vec<String> = counsel.after.iter().chain([line]).cloned().collect();
-                self.pairs(subject, || Manner { during: Some((&lines, &said.threads)), ..Manner::default() })
+                self.pairs(subject, || Manner {
+                    during: Some((&lines, &counselled.threads)),
+                    ..Manner::default()
+                })
             }
             Way::Code => {
                 match counsel.cure.filter(|cure| subject.cures.contains(cure) && subject.takes(*cure)) {
@@ -153,7 +166,7 @@ impl Trying<'_> {
             Way::Incomplete(_) => without_figures(Verdict::CouldNotBeTyped(
                 "it has a word that stands for something".to_owned(),
             )),
-            Way::Looks(line) => without_figures(self.look(subject, line, said)?),
+            Way::Looks(line) => without_figures(self.look(subject, line, counselled)?),
             Way::Words => without_figures(Verdict::Unknown("nothing in it can be followed".to_owned())),
         }
     }
@@ -168,7 +181,7 @@ impl Trying<'_> {
             let first = self.turn(subject, if is_first { with() } else { Manner::default() }, of)?;
             let second = self.turn(subject, if is_first { Manner::default() } else { with() }, of)?;
             let (without, with) = if is_first { (second, first) } else { (first, second) };
-            let (failed, is_over) = (with.said.clone(), with.ended.is_some());
+            let (failed, is_over) = (with.complaint.clone(), with.ended.is_some());
             pairs.push(Pair { without, with });
             if !failed.is_empty() {
                 return Ok((Verdict::CouldNotBeTyped(failed), String::new()));
@@ -197,7 +210,7 @@ impl Trying<'_> {
         environment.extend(manner.value.map(|value| ("WITNESS_VALUE", value.to_owned())));
         let mut program = cell.start(&as_whom(subject, &line), true, &environment)?;
         cell.watchdog().count_anew();
-        let (mut said, mut put_back) = (String::new(), Vec::new());
+        let (mut refusal, mut put_back) = (String::new(), Vec::new());
         if let Some((commands, then)) = manner.during {
             drop(clock::sleep_for(SETTLED));
             drop(oldest(&cell, subject, &program));
@@ -205,7 +218,7 @@ impl Trying<'_> {
                 let command = translated(command, then, &all_threads(&cell, subject, &program));
                 match self.of_machine(&command) {
                     Some(applied) => put_back.push(applied?),
-                    None => said = type_it(&cell, subject, &command)?.unwrap_or_default(),
+                    None => refusal = type_it(&cell, subject, &command)?.unwrap_or_default(),
                 }
             }
         }
@@ -214,18 +227,18 @@ impl Trying<'_> {
         let output = program.out();
         let witness = Witness::read(&output, subject.figure);
         let failed = status.is_some_and(|status| status != 0);
-        if witness.is_none() && cell.ended().is_none() && failed && said.is_empty() {
-            said = complaint(&program.err());
+        if witness.is_none() && cell.ended().is_none() && failed && refusal.is_empty() {
+            refusal = complaint(&program.err());
         }
-        Ok(Turn { witness, beat_us: cell.watchdog().latest_us(), ended: cell.ended(), said })
+        Ok(Turn { witness, beat_us: cell.watchdog().latest_us(), ended: cell.ended(), complaint: refusal })
     }
 
     /// A setting of the whole machine goes through the guardian, who puts it back.
     fn of_machine(&self, command: &str) -> Option<io::Result<AppliedSettings>> {
         let written = Written::of(command).filter(Written::is_of_machine)?;
-        let wanted = SettingRequest::parse(&written.path, &written.value).map_err(io::Error::other);
-        Some(wanted.and_then(|wanted| {
-            let applied = self.guard.apply(&[wanted]);
+        let setting = SettingRequest::parse(&written.path, &written.value).map_err(io::Error::other);
+        Some(setting.and_then(|setting| {
+            let applied = self.guard.apply(&[setting]);
             match applied.settings.is_empty() {
                 true => Err(io::Error::other(format!("{}: {:?}", written.path, applied.caveats))),
                 false => Ok(applied),
@@ -239,7 +252,7 @@ impl Trying<'_> {
     }
 
     /// Watches a subject as a person does, and types at once what changes the running program.
-    fn watch(&self, subject: &Subject) -> io::Result<Said> {
+    fn watch(&self, subject: &Subject) -> io::Result<Counselled> {
         let cell = self.cell(subject, AROUND)?;
         let _rivals = rivals(&cell, subject)?;
         match subject.watched {
@@ -247,23 +260,23 @@ impl Trying<'_> {
                 let line = format!("exec howlate watch --no-save -- {}", subject.shell_line());
                 let mut watching = cell.start(&as_whom(subject, &line), true, &environment(LOOKS))?;
                 cell.wait(&mut watching, AROUND)?;
-                Ok(Said { screen: screen(&cell, &watching)?, threads: Vec::new(), typed: Vec::new() })
+                Ok(Counselled { screen: screen(&cell, &watching)?, threads: Vec::new(), typed: Vec::new() })
             }
             Watched::ByPid | Watched::ByName(_) | Watched::Follow(_) => self.running(&cell, subject),
         }
     }
 
-    fn running(&self, cell: &Cell, subject: &Subject) -> io::Result<Said> {
+    fn running(&self, cell: &Cell, subject: &Subject) -> io::Result<Counselled> {
         let line = format!("exec {}", subject.shell_line());
         let program = cell.start(&as_whom(subject, &line), true, &environment(AROUND.as_secs_f64()))?;
         drop(clock::sleep_for(SETTLED));
         let pid = oldest(cell, subject, &program)?;
-        let whom = match subject.watched {
+        let target = match subject.watched {
             Watched::ByName(name) => format!("'{name}'"),
             Watched::Follow(_) => format!("--follow {pid}"),
             Watched::ByPid | Watched::Started => pid.to_string(),
         };
-        let line = format!("exec howlate watch --no-save --duration {LOOKS}s {whom}");
+        let line = format!("exec howlate watch --no-save --duration {LOOKS}s {target}");
         let mut watching = cell.start(&as_whom(subject, &line), false, &[])?;
         let mut seen = Vec::new();
         while cell.wait(&mut watching, EVERY)?.is_none() && cell.ended().is_none() {
@@ -280,11 +293,11 @@ impl Trying<'_> {
                 typed.push((line, failed));
             }
         }
-        Ok(Said { screen, threads: seen, typed })
+        Ok(Counselled { screen, threads: seen, typed })
     }
 
     /// Types a command that looks at something, while the program runs where that is how it was watched.
-    fn look(&self, subject: &Subject, line: &str, said: &Said) -> io::Result<Verdict> {
+    fn look(&self, subject: &Subject, line: &str, counselled: &Counselled) -> io::Result<Verdict> {
         let is_running = subject.watched != Watched::Started;
         if is_running && line.contains(" -- ") {
             return Ok(Verdict::Harmed("it starts the program a second time".to_owned()));
@@ -297,7 +310,7 @@ impl Trying<'_> {
             if is_running { Some(cell.start(&as_whom(subject, &start), true, &environment)?) } else { None };
         drop(clock::sleep_for(SETTLED));
         let now = program.as_ref().map(|program| all_threads(&cell, subject, program)).unwrap_or_default();
-        let line = translated(line, &said.threads, &now);
+        let line = translated(line, &counselled.threads, &now);
         let line = as_whom(subject, &format!("exec {line}"));
         let mut looking = cell.start(&line, !is_running, &environment)?;
         let status = cell.wait(&mut looking, BEGINS)?;
@@ -335,13 +348,15 @@ impl Subject {
 fn raised(subject: &Subject, counsel: &Counsel, all: &[Thread]) -> Option<String> {
     let raises = matches!(counsel.cure, Some(Cure::RealTime));
     match &counsel.way {
-        Way::Again(_) | Way::Before(_) if raises => subject.culprits.first().map(|one| (*one).to_owned()),
+        Way::Again(_) | Way::Before(_) if raises => {
+            subject.culprits.first().map(|thread| (*thread).to_owned())
+        }
         Way::During(line) if raises && is_of_all(line) => {
-            subject.culprits.first().map(|one| (*one).to_owned())
+            subject.culprits.first().map(|thread| (*thread).to_owned())
         }
         Way::During(line) if raises => {
-            let culprit = |one: &&Thread| subject.culprits.contains(&one.name.as_str());
-            named(line, all).into_iter().find(culprit).map(|one| one.name.clone())
+            let culprit = |thread: &&Thread| subject.culprits.contains(&thread.name.as_str());
+            named(line, all).into_iter().find(culprit).map(|thread| thread.name.clone())
         }
         _ => None,
     }
@@ -355,12 +370,12 @@ fn is_of_all(line: &str) -> bool {
 
 fn figures(pairs: &[Pair], subject: &Subject) -> String {
     let figure = subject.figure.name();
-    let one = |turn: &Turn| match turn.witness {
+    let thread = |turn: &Turn| match turn.witness {
         Some(witness) => format!("{:.0}/{:.0}", witness.late_us, witness.done),
         None => "-".to_owned(),
     };
     let all: Vec<String> =
-        pairs.iter().map(|pair| format!("{} → {}", one(&pair.without), one(&pair.with))).collect();
+        pairs.iter().map(|pair| format!("{} → {}", thread(&pair.without), thread(&pair.with))).collect();
     let beat = |of: fn(&Pair) -> f64| pairs.iter().map(of).fold(0.0, f64::max) / 1_000.0;
     format!(
         "{figure} µs/results {}; × {:.2}; bystander {:.0} → {:.0} ms",

@@ -29,7 +29,7 @@ const TYPED: [&str; 18] = [
 pub struct Item {
     pub sentence: String,
     /// What can be typed, each in one line, comments included: of the lines below, and what the sentence has in backquotes.
-    pub typed: Vec<String>,
+    pub commands: Vec<String>,
 }
 
 impl Item {
@@ -51,27 +51,27 @@ pub fn items(screen: &str) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for line in below {
         match (numbered(line), items.last_mut()) {
-            (Some(begins), _) => items.push(Item { sentence: begins.to_owned(), typed: Vec::new() }),
+            (Some(begins), _) => items.push(Item { sentence: begins.to_owned(), commands: Vec::new() }),
             (None, Some(item)) => add(item, line.trim()),
             // An answer without a list.
-            (None, None) => items.push(Item { sentence: line.trim().to_owned(), typed: Vec::new() }),
+            (None, None) => items.push(Item { sentence: line.trim().to_owned(), commands: Vec::new() }),
         }
     }
     for item in &mut items {
         let quoted = in_backquotes(&item.sentence);
-        item.typed.extend(quoted.into_iter().filter(|one| is_typed(one)));
+        item.commands.extend(quoted.into_iter().filter(|text| is_typed(text)));
     }
     items
 }
 
 /// A line below: more of a command, a command, or more of the sentence.
 fn add(item: &mut Item, line: &str) {
-    let open = item.typed.last_mut().filter(|last| last.ends_with('\\'));
+    let open = item.commands.last_mut().filter(|last| last.ends_with('\\'));
     if let Some(last) = open {
         last.pop();
         last.push_str(line);
     } else if is_typed(line) {
-        item.typed.push(line.to_owned());
+        item.commands.push(line.to_owned());
     } else {
         item.sentence.push(' ');
         item.sentence.push_str(line);
@@ -127,7 +127,7 @@ $ howlate show --details
     fn commands_and_sentences_are_taken_apart() {
         let [first, second] = items(SCREEN).try_into().unwrap();
         assert_eq!(
-            first.typed,
+            first.commands,
             [
                 "chrt --fifo 80 './a b' 3",
                 "echo 1 > /proc/$$/timerslack_ns   # this shell",
@@ -136,7 +136,7 @@ $ howlate show --details
         );
         assert!(first.sentence.starts_with("Real-time priority keeps hog from delaying the program: any"));
         assert_eq!((first.is_careful(), second.is_careful()), (true, false));
-        assert_eq!(second.typed, Vec::<String>::new(), "code is not typed");
+        assert_eq!(second.commands, Vec::<String>::new(), "code is not typed");
         let is_careful = |sentence: &str| items(&format!("What to do\n  1. {sentence}\n"))[0].is_careful();
         assert!(is_careful("It may help."));
         assert!(!is_careful("Any priority may be set here."), "that is a right");

@@ -124,7 +124,7 @@ mod tests {
 
     fn turn(done: f64, p99: f64, beat_us: f64) -> Turn {
         let witness = Witness { done, late_us: p99 };
-        Turn { witness: Some(witness), beat_us, ended: None, said: String::new() }
+        Turn { witness: Some(witness), beat_us, ended: None, complaint: String::new() }
     }
 
     fn pairs(without: (f64, f64, f64), with: (f64, f64, f64)) -> Vec<Pair> {
@@ -163,7 +163,7 @@ mod tests {
             witness: None,
             beat_us: 0.0,
             ended: Some("it had to be ended".into()),
-            said: String::new(),
+            complaint: String::new(),
         };
         assert_eq!(judged(&all), Verdict::Harmed("it had to be ended".to_owned()));
         all[2].without.ended = Some("so did this".to_owned());

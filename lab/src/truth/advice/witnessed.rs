@@ -43,7 +43,7 @@ pub struct Turn {
     /// Why the cell had to be ended, if it had.
     pub ended: Option<String>,
     /// What was said that may explain the rest.
-    pub said: String,
+    pub complaint: String,
 }
 
 impl Turn {

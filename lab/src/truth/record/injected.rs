@@ -94,9 +94,9 @@ fn cpu() -> io::Result<u32> {
 
 /// Those times that were mostly the other one's.
 fn taken_by(other: Running, times: Vec<Time>) -> io::Result<Vec<Time>> {
-    let had = stretches(&other.said()?);
+    let hog_times = stretches(&other.output()?);
     let was_taken =
-        |time: &Time| is_mostly(had.iter().map(|one| one.time.overlap(*time)).sum(), time.length());
+        |time: &Time| is_mostly(hog_times.iter().map(|one| one.time.overlap(*time)).sum(), time.length());
     Ok(times.into_iter().filter(was_taken).collect())
 }
 
@@ -105,7 +105,7 @@ fn hog_of_a_sleeper(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     let sleeper = Running::start(&programs.sleeps(PERIOD_US, seconds, cpu))?;
     let hog = programs.hog(seconds, cpu)?;
     let (tid, culprit) = (sleeper.pid(), Culprit::Thread { pid: hog.pid(), group: None });
-    Ok(Injected { tid, times: taken_by(hog, latenesses(&sleeper.said()?))?, culprit })
+    Ok(Injected { tid, times: taken_by(hog, latenesses(&sleeper.output()?))?, culprit })
 }
 
 fn hog_of_a_burner(programs: &Programs, seconds: u64) -> io::Result<Injected> {
@@ -113,7 +113,7 @@ fn hog_of_a_burner(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     let burner = Running::start(&programs.burns(seconds, (0, 0), &format!("cpu={cpu}")))?;
     let hog = programs.hog(seconds, cpu)?;
     let (tid, culprit) = (burner.pid(), Culprit::Thread { pid: hog.pid(), group: None });
-    let gaps = gaps(&stretches(&burner.said()?)).into_iter().map(|(time, _)| time).collect();
+    let gaps = gaps(&stretches(&burner.output()?)).into_iter().map(|(time, _)| time).collect();
     Ok(Injected { tid, times: taken_by(hog, gaps)?, culprit })
 }
 
@@ -128,9 +128,13 @@ fn quota(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     let line = format!("{}; {}", group.enter(), programs.burns(seconds, (0, 0), &options));
     let burner = Running::start(&line)?;
     let tid = burner.pid();
-    let gaps = gaps(&stretches(&burner.said()?)).into_iter();
-    let kept = gaps.filter(|(time, throttled)| is_mostly(*throttled, time.length()));
-    Ok(Injected { tid, times: kept.map(|(time, _)| time).collect(), culprit: Culprit::Quota(group.path()) })
+    let gaps = gaps(&stretches(&burner.output()?)).into_iter();
+    let throttled_gaps = gaps.filter(|(time, throttled)| is_mostly(*throttled, time.length()));
+    Ok(Injected {
+        tid,
+        times: throttled_gaps.map(|(time, _)| time).collect(),
+        culprit: Culprit::Quota(group.path()),
+    })
 }
 
 fn neighbour(programs: &Programs, seconds: u64) -> io::Result<Injected> {
@@ -143,7 +147,7 @@ fn neighbour(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     let late = Running::start(&format!("{}; {burns}", light.enter()))?;
     let other = Running::start(&format!("{}; {burns}", heavy.enter()))?;
     let (tid, culprit) = (late.pid(), Culprit::Thread { pid: other.pid(), group: Some(heavy.path()) });
-    let gaps = gaps(&stretches(&late.said()?)).into_iter().map(|(time, _)| time).collect();
+    let gaps = gaps(&stretches(&late.output()?)).into_iter().map(|(time, _)| time).collect();
     Ok(Injected { tid, times: taken_by(other, gaps)?, culprit })
 }
 
@@ -162,7 +166,7 @@ fn stopped(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     }
     let was_stopped =
         |time: &Time| is_mostly(stops.iter().map(|stop| stop.overlap(*time)).sum(), time.length());
-    let times = latenesses(&sleeper.said()?).into_iter().filter(was_stopped).collect();
+    let times = latenesses(&sleeper.output()?).into_iter().filter(was_stopped).collect();
     Ok(Injected { tid, times, culprit: Culprit::Nobody })
 }
 
@@ -170,7 +174,7 @@ fn asleep(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     const PERIOD: u64 = 25_000;
     let sleeper = Running::start(&programs.sleeps(PERIOD, seconds, cpu()?))?;
     let tid = sleeper.pid();
-    let asked = |late: Time| Time { from: late.from - PERIOD as i64 * 1_000, until: late.from };
-    let times = latenesses(&sleeper.said()?).into_iter().map(asked).collect();
+    let until_late = |late: Time| Time { from: late.from - PERIOD as i64 * 1_000, until: late.from };
+    let times = latenesses(&sleeper.output()?).into_iter().map(until_late).collect();
     Ok(Injected { tid, times, culprit: Culprit::Nobody })
 }

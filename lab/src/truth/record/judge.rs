@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::injected::{Culprit, Injected};
-use super::recorder::Told;
+use super::recorder::ReportedWait;
 use super::stamped::Time;
 use crate::truth::claims::{Claim, Scores, score};
 use crate::truth::turns::OnCpu;
@@ -17,37 +17,38 @@ const ENDS_APART: i64 = 50_000;
 const LENGTHS_APART: i64 = 150_000;
 
 /// What was recorded, and what of it the kernel's events have as well.
-pub struct Judged<'a> {
-    pub told: &'a [Told],
+pub struct RecordJudge<'a> {
+    pub waits: &'a [ReportedWait],
     pub turns: &'a HashMap<u32, Vec<OnCpu>>,
     /// When each thread first ran under a name that is recorded, in microseconds.
     pub named: &'a HashMap<u32, i64>,
 }
 
-impl Judged<'_> {
+impl RecordJudge<'_> {
     /// Holds what was made against what was recorded.
     pub fn made(&self, injected: &Injected, scores: &mut Scores) {
         for time in injected.times.iter().filter(|time| time.length() > LATE_ABOVE + MARGIN) {
-            let is_it =
-                |one: &&Told| one.tid == injected.tid && one.waited.overlap(*time) > time.length() / 2;
-            let found: Vec<&Told> = self.told.iter().filter(is_it).collect();
+            let is_it = |wait: &&ReportedWait| {
+                wait.tid == injected.tid && wait.waited.overlap(*time) > time.length() / 2
+            };
+            let found: Vec<&ReportedWait> = self.waits.iter().filter(is_it).collect();
             let what = || format!("{} late in {time:?}, by {:?}: {found:?}", injected.tid, injected.culprit);
             if matches!(injected.culprit, Culprit::Nobody) {
                 // It may have waited for a CPU as well, after that or before.
-                score(scores, Claim::RecordNotLate, found.iter().all(|one| self.is_real(one)), what);
+                score(scores, Claim::RecordNotLate, found.iter().all(|wait| self.is_real(wait)), what);
                 continue;
             }
             score(scores, Claim::RecordKept, !found.is_empty(), what);
-            for one in &found {
-                score(scores, Claim::RecordCulprit, is_to_blame(&injected.culprit, one), what);
+            for wait in &found {
+                score(scores, Claim::RecordCulprit, is_to_blame(&injected.culprit, wait), what);
             }
         }
     }
 
     /// Whether no two of them are of one wait.
     pub fn each_once(&self, scores: &mut Scores) {
-        let mut all: Vec<&Told> = self.told.iter().collect();
-        all.sort_by_key(|one| (one.tid, one.waited.from));
+        let mut all: Vec<&ReportedWait> = self.waits.iter().collect();
+        all.sort_by_key(|wait| (wait.tid, wait.waited.from));
         for pair in all.windows(2) {
             let apart = pair[0].tid != pair[1].tid || pair[0].waited.until <= pair[1].waited.from;
             score(scores, Claim::RecordOnce, apart, || format!("{pair:?}"));
@@ -56,11 +57,11 @@ impl Judged<'_> {
 
     /// Whether nothing was recorded that was not.
     pub fn each_is_real(&self, scores: &mut Scores) {
-        for one in self.told {
-            score(scores, Claim::RecordReal, self.is_real(one), || {
-                let near = |turn: &&OnCpu| (turn.from.1 - one.waited.until / 1_000).abs() < 50_000;
-                let near: Vec<&OnCpu> = self.turns_of(one.tid).iter().filter(near).collect();
-                format!("{one:?}, the witness: {near:?}")
+        for wait in self.waits {
+            score(scores, Claim::RecordReal, self.is_real(wait), || {
+                let near = |turn: &&OnCpu| (turn.from.1 - wait.waited.until / 1_000).abs() < 50_000;
+                let near: Vec<&OnCpu> = self.turns_of(wait.tid).iter().filter(near).collect();
+                format!("{wait:?}, the witness: {near:?}")
             });
         }
     }
@@ -72,10 +73,12 @@ impl Judged<'_> {
         };
         for tid in tids {
             let is_named = |time: &Time| self.named.get(tid).is_some_and(|named| time.from >= named * 1_000);
-            let late = self.turns_of(*tid).iter().filter_map(wait).filter(is_late).filter(is_named);
+            let late =
+                self.turns_of(*tid).iter().filter_map(ready_to_running).filter(is_late).filter(is_named);
             for time in late {
-                let is_it = |one: &Told| one.tid == *tid && one.waited.overlap(time) > time.length() / 2;
-                let found = self.told.iter().any(is_it);
+                let is_it =
+                    |wait: &ReportedWait| wait.tid == *tid && wait.waited.overlap(time) > time.length() / 2;
+                let found = self.waits.iter().any(is_it);
                 score(scores, Claim::RecordAll, found, || format!("{tid}: {time:?} was not recorded"));
             }
         }
@@ -85,25 +88,26 @@ impl Judged<'_> {
         self.turns.get(&tid).map_or(&[], Vec::as_slice)
     }
 
-    fn is_real(&self, one: &Told) -> bool {
+    fn is_real(&self, wait: &ReportedWait) -> bool {
         // Where the kernel's events do not say when a thread got its CPU, they say in what time it did.
         let is_within = |turn: &OnCpu| {
-            let from = turn.ready.map(|ready| (ready * 1_000 - one.waited.from).abs());
+            let from = turn.ready.map(|ready| (ready * 1_000 - wait.waited.from).abs());
             from.is_some_and(|apart| apart <= LENGTHS_APART)
-                && turn.from.1 * 1_000 + ENDS_APART >= one.waited.until
+                && turn.from.1 * 1_000 + ENDS_APART >= wait.waited.until
         };
-        self.turns_of(one.tid).iter().any(|turn| {
-            wait(turn).is_some_and(|time| is_same(time, one.waited)) || (turn.is_untold() && is_within(turn))
+        self.turns_of(wait.tid).iter().any(|turn| {
+            ready_to_running(turn).is_some_and(|time| is_same(time, wait.waited))
+                || (turn.is_untold() && is_within(turn))
         })
     }
 }
 
-fn is_to_blame(culprit: &Culprit, told: &Told) -> bool {
-    let is = |name: &str, value: &str| told.cause[name] == value;
+fn is_to_blame(culprit: &Culprit, wait: &ReportedWait) -> bool {
+    let is = |name: &str, value: &str| wait.cause[name] == value;
     match culprit {
         Culprit::Thread { pid, group } => {
             let in_group = group.as_ref().is_none_or(|group| is("group", group));
-            is("kind", "thread") && told.cause["pid"] == *pid && in_group
+            is("kind", "thread") && wait.cause["pid"] == *pid && in_group
         }
         Culprit::Quota(group) => is("kind", "throttled") && is("name", group),
         Culprit::Nobody => false,
@@ -111,12 +115,12 @@ fn is_to_blame(culprit: &Culprit, told: &Told) -> bool {
 }
 
 /// Whether the two are one wait, seen by two.
-fn is_same(one: Time, other: Time) -> bool {
-    (one.until - other.until).abs() <= ENDS_APART && (one.length() - other.length()).abs() <= LENGTHS_APART
+fn is_same(wait: Time, other: Time) -> bool {
+    (wait.until - other.until).abs() <= ENDS_APART && (wait.length() - other.length()).abs() <= LENGTHS_APART
 }
 
 /// From ready to running, in nanoseconds, where both were told.
-fn wait(turn: &OnCpu) -> Option<Time> {
+fn ready_to_running(turn: &OnCpu) -> Option<Time> {
     let ready = turn.ready.filter(|_| !turn.is_untold())?;
     Some(Time { from: ready * 1_000, until: turn.from.1 * 1_000 })
 }

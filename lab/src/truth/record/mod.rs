@@ -17,7 +17,7 @@ use howlate_linux::clock;
 use howlate_model::Span;
 
 use self::injected::{Programs, SCENES, Scene};
-use self::judge::{Judged, LATE_ABOVE};
+use self::judge::{LATE_ABOVE, RecordJudge};
 use self::recorder::Recorder;
 use self::stamped::Time;
 use super::claims::Scores;
@@ -62,9 +62,10 @@ fn once(
     let injected = (scene.play)(programs, seconds)?;
     let until = clock::now().as_nanos();
     clock::sleep_for(LOOKS)?;
-    let told = recorder.end()?;
+    let waits = recorder.end()?;
     let text = instance.text()?;
-    let judged = Judged { told: &told, turns: &turns(&text), named: &first_called(&text, &recorder::NAMES) };
+    let judged =
+        RecordJudge { waits: &waits, turns: &turns(&text), named: &first_called(&text, &recorder::NAMES) };
     judged.made(&injected, scores);
     judged.each_once(scores);
     judged.each_is_real(scores);

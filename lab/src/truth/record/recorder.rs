@@ -18,13 +18,13 @@ pub const NAMES: [&str; 3] = ["sleeper", "burner", "waits-for-lock"];
 pub struct Recorder {
     program: PathBuf,
     child: Child,
-    said: BufReader<ChildStderr>,
+    stderr: BufReader<ChildStderr>,
     folder: tempfile::TempDir,
 }
 
 /// A late wait, as it is told.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct ReportedWait {
     pub tid: u32,
     pub waited: Time,
     /// What took most of it.
@@ -51,26 +51,27 @@ impl Recorder {
         command.arg(folder.path().join("kept")).stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let mut one = Self { program: program.to_owned(), child, said: BufReader::new(stderr), folder };
-        let mut said = String::new();
-        while !said.contains("howlate show") {
-            if one.said.read_line(&mut said)? == 0 {
-                return Err(io::Error::other(format!("record: {said}")));
+        let mut recorder =
+            Self { program: program.to_owned(), child, stderr: BufReader::new(stderr), folder };
+        let mut stderr = String::new();
+        while !stderr.contains("howlate show") {
+            if recorder.stderr.read_line(&mut stderr)? == 0 {
+                return Err(io::Error::other(format!("record: {stderr}")));
             }
         }
-        Ok(one)
+        Ok(recorder)
     }
 
     /// Ends it; what it has recorded.
-    pub fn end(mut self) -> io::Result<Vec<Told>> {
+    pub fn end(mut self) -> io::Result<Vec<ReportedWait>> {
         kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         // It goes on to say what it did.
-        io::copy(&mut self.said, &mut io::sink())?;
+        io::copy(&mut self.stderr, &mut io::sink())?;
         self.child.wait()?;
         let folder = self.folder.path().join("kept");
         let shown = json(Command::new(&self.program).args(["show", "--json"]).arg(folder))?;
         let incidents = shown["incidents"].as_array().into_iter().flatten();
-        Ok(incidents.filter_map(told).collect())
+        Ok(incidents.filter_map(reported_wait).collect())
     }
 }
 
@@ -81,9 +82,9 @@ impl Drop for Recorder {
     }
 }
 
-fn told(incident: &Value) -> Option<Told> {
+fn reported_wait(incident: &Value) -> Option<ReportedWait> {
     let (until, length) = (incident["at_ns"].as_i64()?, incident["latency_ns"].as_i64()?);
     let tid = u32::try_from(incident["thread"]["tid"].as_u64()?).ok()?;
     let cause = incident["causes"][0].clone();
-    Some(Told { tid, waited: Time { from: until - length, until }, cause })
+    Some(ReportedWait { tid, waited: Time { from: until - length, until }, cause })
 }

@@ -40,7 +40,7 @@ impl Running {
     }
 
     /// What it has printed, when it has ended.
-    pub fn said(mut self) -> io::Result<String> {
+    pub fn output(mut self) -> io::Result<String> {
         let Some(child) = self.0.take() else { return Ok(String::new()) };
         let output = child.wait_with_output()?;
         match output.status.success() {
@@ -60,8 +60,11 @@ impl Drop for Running {
 }
 
 /// When a sleeper was late: from when it was due until it ran.
-pub fn latenesses(said: &str) -> Vec<Time> {
-    stamps(said).into_iter().map(|one| Time { from: one.due, until: one.ran }).collect()
+pub fn latenesses(output: &str) -> Vec<Time> {
+    stamps(output)
+        .into_iter()
+        .map(|line_values| Time { from: line_values.due, until: line_values.ran })
+        .collect()
 }
 
 /// What a burner had of its CPU.
@@ -73,13 +76,13 @@ pub struct Stretch {
 }
 
 /// What it has printed.
-pub fn stretches(said: &str) -> Vec<Stretch> {
-    let one = |line: &str| {
+pub fn stretches(output: &str) -> Vec<Stretch> {
+    let line_values = |line: &str| {
         let mut numbers = line.split(' ').map_while(|word| word.parse().ok());
         let (from, until, throttled) = (numbers.next()?, numbers.next()?, numbers.next()?);
         Some(Stretch { time: Time { from, until }, throttled })
     };
-    said.lines().filter_map(one).collect()
+    output.lines().filter_map(line_values).collect()
 }
 
 /// The times between them in which it did not run, each with how much of it the group was kept from running.
@@ -95,9 +98,9 @@ mod tests {
 
     #[test]
     fn what_lies_between_stretches_was_not_had() {
-        let told = stretches("100 200 0\nnothing\n900 1000 650\n1500 1600 0\n");
+        let found = stretches("100 200 0\nnothing\n900 1000 650\n1500 1600 0\n");
         let time = |from, until| Time { from, until };
-        assert_eq!(gaps(&told), [(time(200, 900), 650), (time(1_000, 1_500), 0)]);
+        assert_eq!(gaps(&found), [(time(200, 900), 650), (time(1_000, 1_500), 0)]);
         assert_eq!(time(200, 900).overlap(time(100, 300)), 100);
         assert_eq!(time(200, 900).overlap(time(1_000, 1_100)), 0);
     }

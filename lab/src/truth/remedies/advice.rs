@@ -62,8 +62,8 @@ impl Step {
     /// What it changes of the machine, until what is returned is dropped.
     pub fn applied(&self, guard: &Guard) -> std::io::Result<Option<AppliedSettings>> {
         let Self::Written { path, value } = self else { return Ok(None) };
-        let wanted = SettingRequest::parse(path, value).map_err(std::io::Error::other)?;
-        let applied = guard.apply(&[wanted]);
+        let setting = SettingRequest::parse(path, value).map_err(std::io::Error::other)?;
+        let applied = guard.apply(&[setting]);
         match applied.settings.is_empty() {
             true => Err(std::io::Error::other(format!("{path}: {:?}", applied.caveats))),
             false => Ok(Some(applied)),
@@ -87,13 +87,15 @@ mod tests {
         let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/systems/rt-kernel");
         let root = howlate_procfs::Root::at(tree);
         let findings = howlate_system::examine(&root);
-        let finding = findings.into_iter().find(|one| one.id == howlate_model::FindingId::CpuDmaLatency);
-        let of_doctor = finding.and_then(|one| one.remedy).into_iter().flat_map(|remedy| remedy.apply);
+        let finding =
+            findings.into_iter().find(|finding| finding.id == howlate_model::FindingId::CpuDmaLatency);
+        let of_doctor =
+            finding.and_then(|finding| finding.remedy).into_iter().flat_map(|remedy| remedy.apply);
         let of_tune = knob
             .permanent(&knob.state(&root), howlate_system::settings::AppliesTo::Program)
             .into_iter()
-            .filter(|one| one.by == "shell");
-        let of_tune = of_tune.map(|one| one.apply);
+            .filter(|finding| finding.by == "shell");
+        let of_tune = of_tune.map(|finding| finding.apply);
         let lines: Vec<String> = of_tune.chain(of_doctor).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
         for line in lines {

@@ -40,8 +40,8 @@ pub fn try_all(program: &Path, sleeper: &Sleeper, lasts: Duration, scores: &mut 
     let guard = Guard::default();
     let trying = Trying { program, sleeper, guard: &guard, lasts };
     for row in ROWS {
-        let told = trying.row(row, scores).unwrap_or_else(|error| format!("not tried here: {error}"));
-        println!("{}: {}\n  {}: {told}", row.cause, row.what, row.finding);
+        let verdict = trying.row(row, scores).unwrap_or_else(|error| format!("not tried here: {error}"));
+        println!("{}: {}\n  {}: {verdict}", row.cause, row.what, row.finding);
     }
     for caveat in guard.end() {
         eprintln!("not put back: {caveat:?}");
@@ -72,13 +72,13 @@ impl Trying<'_> {
                 continue;
             }
             let pairs = self.pairs(making, &step, &enter)?;
-            let (told, right) = judged(&pairs);
+            let (verdict, right) = judged(&pairs);
             let right = right && advice.says_on_what_it_depends;
             let above =
-                advice.priority_above.map_or_else(String::new, |one| format!(", above priority {one}"));
-            let told = format!("{} {told} by `{line}`{above}", if right { "right:" } else { "wrong:" });
-            score(scores, Claim::Remedies, right, || format!("{}, {}: {told}", row.cause, row.what));
-            all.push(told);
+                advice.priority_above.map_or_else(String::new, |cause| format!(", above priority {cause}"));
+            let verdict = format!("{} {verdict} by `{line}`{above}", if right { "right:" } else { "wrong:" });
+            score(scores, Claim::Remedies, right, || format!("{}, {}: {verdict}", row.cause, row.what));
+            all.push(verdict);
         }
         Ok(all.join("; "))
     }
@@ -212,7 +212,7 @@ mod tests {
         let (told, right) = judged(&[(9_000.0, 1_000.0); 6]);
         assert_eq!((told.as_str(), right), ("9.0 → 1.0 µs, difference -8.0 to -8.0", true));
         let one_worse = [(9e3, 1e3), (9e3, 1e3), (9e3, 1e3), (9e3, 1e3), (9e3, 1e3), (1e3, 9e3)];
-        assert!(!judged(&one_worse).1, "six pairs have no room for one");
+        assert!(!judged(&one_worse).1, "six pairs have no room for cause");
         assert!(!judged(&[(9e3, 1e3); 5]).1, "five are too few");
     }
 }
