@@ -8,8 +8,8 @@ use std::process::ExitCode;
 /// Identifiers that stand for anything: a reader has to find out what they are each time.
 const VAGUE_NAMES: &[&str] = &[
     "one", "ones", "asked", "known", "kept", "told", "said", "words", "whom", "whose", "whoever", "nobody",
-    "somebody", "them", "drawn", "had", "come", "gone", "meant", "looked", "begun", "wanted",
-    "typed", "entered", "heard", "others", "whatever",
+    "somebody", "them", "drawn", "had", "come", "gone", "meant", "looked", "begun", "wanted", "typed",
+    "entered", "heard", "others", "whatever",
 ];
 /// The same in comments, in lower case.
 const VAGUE_PHRASES: &[&str] =
