@@ -6,7 +6,7 @@ use howlate_linux::clock;
 use howlate_model::{Condition, CpuSet, Line, Mark, MonotonicTime, Span, ThreadProgress, Turn};
 use howlate_procfs::{LoadAverage, Root};
 use howlate_render::{
-    LiveRow, Screen, SoFar, Stage, TuneStage, live, live_overview, progress, until_progress,
+    RunState, Screen, Stage, ThreadSoFar, TuneStage, live, live_overview, progress, until_progress,
 };
 
 use crate::pace::Pace;
@@ -116,7 +116,7 @@ impl Display {
 
     /// Draws a live screen; `false` if the screen only shows text.
     fn draw(&mut self, threads: &[ThreadProgress], so_far: &Analysis, now: MonotonicTime) -> bool {
-        let run = SoFar {
+        let run = RunState {
             analysis: so_far,
             threads,
             now: self.conditions.get(self.now),
@@ -154,7 +154,7 @@ impl Display {
             progress(self.which(), [self.turn, self.turns], condition, self.time_at(now), width)
         });
         let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
-        let rows: Vec<LiveRow<'_>> = rows.collect();
+        let rows: Vec<ThreadSoFar<'_>> = rows.collect();
         let until = progress_of(so_far)
             .map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
         if self.current < MIN_SHOWN_TURN {
@@ -173,7 +173,7 @@ impl Display {
 }
 
 /// The results so far of the condition of a thread.
-fn row<'a>(progress: &ThreadProgress, so_far: &'a Analysis) -> Option<LiveRow<'a>> {
+fn row<'a>(progress: &ThreadProgress, so_far: &'a Analysis) -> Option<ThreadSoFar<'a>> {
     let so_far = so_far.outcomes().get(progress.condition as usize)?;
-    Some(LiveRow { so_far, last: (progress.count > 0).then_some(progress.last) })
+    Some(ThreadSoFar { so_far, last: (progress.count > 0).then_some(progress.last) })
 }

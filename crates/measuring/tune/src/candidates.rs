@@ -2,7 +2,7 @@
 
 use howlate_model::{Condition, PermanentSetting, SettingWrite};
 use howlate_procfs::Root;
-use howlate_render::{Fate, Listed};
+use howlate_render::{TrialStatus, SettingTrial};
 use howlate_system::settings::{AppliesTo, Change, ThreadSetting, Tunable, TunableState, TunableStatus, all};
 
 use crate::condition_with_setting::{NoEffect, with_setting, writes};
@@ -13,8 +13,8 @@ use crate::thread_facts::ThreadFacts;
 pub(crate) struct TuneCandidate {
     pub(crate) tunable: &'static Tunable,
     pub(crate) state: TunableState,
-    /// [`Fate::Tried`] if it is to be tried.
-    pub(crate) fate: Fate,
+    /// [`TrialStatus::Tried`] if it is to be tried.
+    pub(crate) fate: TrialStatus,
     pub(crate) permanent: Vec<PermanentSetting>,
 }
 
@@ -42,7 +42,7 @@ impl TuneCandidates {
             ) {
                 (true, None) => fate(tunable, &state, base),
                 (true, Some(fate)) => fate,
-                (false, _) => Fate::NotAsked,
+                (false, _) => TrialStatus::NotRequested,
             };
             let permanent =
                 tunable.permanent(&state, program.map_or(AppliesTo::Program, ThreadFacts::applies_to));
@@ -50,14 +50,14 @@ impl TuneCandidates {
         };
         // The one that changes nothing is listed only if it was named.
         let is_listed = |candidate: &TuneCandidate| {
-            !candidate.state.changes_nothing() || candidate.fate != Fate::NotAsked
+            !candidate.state.changes_nothing() || candidate.fate != TrialStatus::NotAsked
         };
         Self { all: all().map(candidate).filter(is_listed).collect() }
     }
 
     /// The settings to try, with their index in `all`.
     pub(crate) fn tried(&self) -> impl Iterator<Item = (usize, &TuneCandidate)> {
-        self.all.iter().enumerate().filter(|(_, candidate)| candidate.fate == Fate::Tried)
+        self.all.iter().enumerate().filter(|(_, candidate)| candidate.fate == TrialStatus::Tried)
     }
 
     /// The writes of all settings to try.
@@ -69,20 +69,20 @@ impl TuneCandidates {
         !self.writes().is_empty()
     }
 
-    pub(crate) fn listed(&self) -> Vec<Listed> {
+    pub(crate) fn listed(&self) -> Vec<SettingTrial> {
         self.all.iter().map(TuneCandidate::listed).collect()
     }
 }
 
 impl TuneCandidate {
-    pub(crate) fn listed(&self) -> Listed {
-        Listed {
+    pub(crate) fn listed(&self) -> SettingTrial {
+        SettingTrial {
             knob: self.tunable.name,
             scope: self.tunable.scope,
             what: self.tunable.what,
             from: self.state.from.clone(),
             to: self.state.to.clone(),
-            fate: self.fate.clone(),
+            status: self.fate.clone(),
             writes: self.writes(),
             cost: self.tunable.cost,
             permanent: self.permanent.clone(),
@@ -116,23 +116,23 @@ fn with_program_value(state: TunableState, program: Option<&ThreadFacts>) -> Tun
 }
 
 /// Whether a selected setting is tried on `base`.
-fn fate(tunable: &Tunable, state: &TunableState, base: &[Condition]) -> Fate {
+fn fate(tunable: &Tunable, state: &TunableState, base: &[Condition]) -> TrialStatus {
     match (&state.status, &state.change) {
         (TunableStatus::Ready, Some(change)) => fate_on(tunable, change, base),
-        (TunableStatus::Ready, None) => Fate::InForce,
-        (TunableStatus::InForce, _) => Fate::InForce,
-        (TunableStatus::Absent(reason), _) => Fate::Absent(reason.clone()),
-        (TunableStatus::NotPermitted(reason), _) => Fate::NotPermitted(reason.clone()),
-        (TunableStatus::BootOnly, _) => Fate::BootOnly,
-        (TunableStatus::NeverTried(reason), _) => Fate::NotTried(reason.clone()),
+        (TunableStatus::Ready, None) => TrialStatus::InForce,
+        (TunableStatus::InForce, _) => TrialStatus::InForce,
+        (TunableStatus::Absent(reason), _) => TrialStatus::Absent(reason.clone()),
+        (TunableStatus::NotPermitted(reason), _) => TrialStatus::NotPermitted(reason.clone()),
+        (TunableStatus::BootOnly, _) => TrialStatus::BootOnly,
+        (TunableStatus::NeverTried(reason), _) => TrialStatus::NotTried(reason.clone()),
     }
 }
 
-fn fate_on(tunable: &Tunable, change: &Change, base: &[Condition]) -> Fate {
+fn fate_on(tunable: &Tunable, change: &Change, base: &[Condition]) -> TrialStatus {
     let no_effect = base.iter().find_map(|condition| with_setting(condition, tunable.name, change).err());
     match no_effect {
-        None => Fate::Tried,
-        Some(NoEffect::InForce) => Fate::InForce,
-        Some(NoEffect::Useless(reason)) => Fate::Absent(reason.to_owned()),
+        None => TrialStatus::Tried,
+        Some(NoEffect::InForce) => TrialStatus::InForce,
+        Some(NoEffect::Useless(reason)) => TrialStatus::Absent(reason.to_owned()),
     }
 }

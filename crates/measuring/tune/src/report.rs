@@ -3,7 +3,9 @@
 use howlate_analyse::compare::{Statistic, StatisticLevel, Track, Trial, Verdict};
 use howlate_guard::changed_value;
 use howlate_model::{SettingWrite, SettingWriteKind};
-use howlate_render::{Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, Unrestored};
+use howlate_render::{
+    ConfirmedNumber, ConfirmedSettings, SettingTrial, TrialStatus, TuneReport, TuneRow, Unrestored,
+};
 
 use crate::candidates::{TuneCandidate, TuneCandidates};
 use crate::search::{BASELINE, CONFIDENCE, Confirmation, Search};
@@ -42,16 +44,18 @@ fn row(
     place: usize,
 ) -> TuneRow {
     let (fate, tested) = match (&candidate.fate, search.result_of(place, track)) {
-        (Fate::Tried, Some((_, Some(refusal)))) => (Fate::Failed(refusal), Vec::new()),
-        (Fate::Tried, Some((arm, None))) if !arm.tested.is_empty() => (Fate::Tried, arm.tested.clone()),
-        (Fate::Tried, _) => {
+        (TrialStatus::Tried, Some((_, Some(refusal)))) => (TrialStatus::Failed(refusal), Vec::new()),
+        (TrialStatus::Tried, Some((arm, None))) if !arm.tested.is_empty() => {
+            (TrialStatus::Tried, arm.tested.clone())
+        }
+        (TrialStatus::Tried, _) => {
             let reason = if search.is_done { "there was no time for it" } else { "it ended before that" };
-            (Fate::Failed(reason.to_owned()), Vec::new())
+            (TrialStatus::Failed(reason.to_owned()), Vec::new())
         }
         (fate, _) => (fate.clone(), Vec::new()),
     };
-    let without = if fate == Fate::Tried { search.failures(place, track) } else { Vec::new() };
-    TuneRow { setting: Listed { fate, ..candidate.listed() }, tested, recommended, without }
+    let without = if fate == TrialStatus::Tried { search.failures(place, track) } else { Vec::new() };
+    TuneRow { setting: SettingTrial { status: fate, ..candidate.listed() }, tested, recommended, without }
 }
 
 /// Files that do not have their old value again; `None` if no file was to be written.
@@ -67,7 +71,7 @@ pub(crate) fn unrestored(candidates: &TuneCandidates) -> Option<Vec<Unrestored>>
 }
 
 /// The set against the baseline on turns that were not used to choose it, corrected for the number of statistics.
-fn confirmed_set(set: &Confirmation, search: &Search, track: &Track) -> Confirmed {
+fn confirmed_set(set: &Confirmation, search: &Search, track: &Track) -> ConfirmedSettings {
     let (base, new) = (search.indices(BASELINE), search.indices(set.variant));
     let mut trial = Trial::new(1, search.goal(), 1, CONFIDENCE);
     trial.look(track, &base, set.first_round, |_| new.clone());
@@ -79,11 +83,14 @@ fn confirmed_set(set: &Confirmation, search: &Search, track: &Track) -> Confirme
         let (before, after) = (level(&base, statistic)?, level(&new, statistic)?);
         Some(ConfirmedNumber { statistic, before, after, tested: tested.clone() })
     };
-    Confirmed { knobs: set.names.clone(), numbers: trial.arms[0].tested.iter().filter_map(number).collect() }
+    ConfirmedSettings {
+        knobs: set.names.clone(),
+        numbers: trial.arms[0].tested.iter().filter_map(number).collect(),
+    }
 }
 
 /// Whether the set improves the goal, or another statistic without worsening the goal.
-fn is_better(confirmed: &Confirmed, goal: Statistic) -> bool {
+fn is_better(confirmed: &ConfirmedSettings, goal: Statistic) -> bool {
     let verdict = |number: &ConfirmedNumber| number.tested.verdict;
     let of_goal = confirmed.numbers.iter().find(|number| number.statistic == goal).map(verdict);
     let any = confirmed.numbers.iter().any(|number| verdict(number) == Verdict::Better);

@@ -10,7 +10,7 @@ use howlate_model::{
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_recording::Reader;
-use howlate_render::{self as render, Fate, TunedProgram};
+use howlate_render::{self as render, TrialStatus, TunedProgram};
 use howlate_session::{AdaptivePlan, AdaptiveStep, replay};
 use howlate_system::settings::{Change, TunableState, TunableStatus, Writes, find};
 
@@ -270,7 +270,7 @@ fn machine_candidate(name: &str, path: &str) -> TuneCandidate {
     let (from, to) = ("1".to_owned(), "0".to_owned());
     let change = Some(Change::Files(Writes::to_known_file(path, "1", "0")));
     let state = TunableState { status: TunableStatus::Ready, from, to, change };
-    TuneCandidate { tunable: find(name).unwrap(), state, fate: Fate::Tried, permanent: Vec::new() }
+    TuneCandidate { tunable: find(name).unwrap(), state, fate: TrialStatus::Tried, permanent: Vec::new() }
 }
 
 /// Each helps, and both together more: but one of them is refused beside the other, so that nobody knows what helped more.

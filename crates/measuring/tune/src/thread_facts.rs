@@ -4,7 +4,7 @@ use howlate_guard::{ThreadSettingKind, read_thread_setting};
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Nice, Policy, Span};
 use howlate_procfs::Root;
-use howlate_render::Fate;
+use howlate_render::TrialStatus;
 use howlate_system::settings::{AppliesTo, Change, ThreadSetting};
 
 /// Limits the CPU time of real-time threads; -1 means no limit.
@@ -69,27 +69,29 @@ impl ThreadFacts {
     }
 
     /// Why a setting is not tried from outside; `None` if it is.
-    pub(crate) fn fate(&self, change: &Change) -> Option<Fate> {
+    pub(crate) fn fate(&self, change: &Change) -> Option<TrialStatus> {
         let Change::Thread(setting) = change else { return None };
         match setting {
-            ThreadSetting::Wait(_) => Some(Fate::NotTried("it is in the program's own code".to_owned())),
-            ThreadSetting::AlreadyInForce => {
-                Some(Fate::NotTried("only the program can ask for it, not somebody outside".to_owned()))
+            ThreadSetting::Wait(_) => {
+                Some(TrialStatus::NotTried("it is in the program's own code".to_owned()))
             }
+            ThreadSetting::AlreadyInForce => Some(TrialStatus::NotTried(
+                "only the program can ask for it, not somebody outside".to_owned(),
+            )),
             ThreadSetting::Policy(policy) if policy.is_realtime() && !self.throttled => {
-                Some(Fate::NotTried(format!(
+                Some(TrialStatus::NotTried(format!(
                     "{THROTTLING} is -1: a thread of the program that never sleeps would have its CPU to itself"
                 )))
             }
             ThreadSetting::Slack(new) => match &self.slack {
-                Err(reason) => Some(Fate::NotPermitted(reason.clone())),
-                Ok(current) => (current == new).then_some(Fate::InForce),
+                Err(reason) => Some(TrialStatus::NotPermitted(reason.clone())),
+                Ok(current) => (current == new).then_some(TrialStatus::InForce),
             },
-            ThreadSetting::Cpu(_) if self.threads > 1 => Some(Fate::NotTried(format!(
+            ThreadSetting::Cpu(_) if self.threads > 1 => Some(TrialStatus::NotTried(format!(
                 "its {} threads would share one CPU; `--thread` chooses one",
                 self.threads
             ))),
-            ThreadSetting::Cpu(_) if self.cpus.len() < 2 => Some(Fate::InForce),
+            ThreadSetting::Cpu(_) if self.cpus.len() < 2 => Some(TrialStatus::InForce),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use howlate_guard::{Guard, LockError};
 use howlate_model::{Condition, SettingScope, Span, Turn};
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
-use howlate_render::Listed;
+use howlate_render::SettingTrial;
 use howlate_session::{AdaptiveParts, Environment, Request, Resume, TurnSettings, measure_in_steps};
 
 use crate::candidates::TuneCandidates;
@@ -67,7 +67,7 @@ impl Tuner {
     }
 
     /// Every setting with its state on this machine.
-    pub fn listed(&self) -> Vec<Listed> {
+    pub fn listed(&self) -> Vec<SettingTrial> {
         self.candidates.listed()
     }
 

@@ -1,4 +1,4 @@
-//! Who made the late wake-ups late, and what can be done about it, as rows: the terminal, the page and Markdown paint them.
+//! The causes of late wake-ups and their remedies, as rows for text, HTML and Markdown.
 
 use howlate_analyse::cause::{OnlyIf, Why, WhyCause, only_if, remedy};
 use howlate_model::{Finding, Latency, NO_TRACER, Policy};
@@ -7,91 +7,90 @@ use crate::cause_words::{cause_in_words, percent};
 use crate::numbers::count;
 use crate::only_if::with_condition;
 
-/// Causes that are shown; the JSON has all.
+/// Most causes shown; the JSON output has all.
 const CAUSES_SHOWN: usize = 8;
 
-/// The causes of one condition, those that cost the most first.
+/// The causes of one condition, largest first.
 #[derive(Clone, Debug)]
 pub struct CauseTable<'a> {
-    /// How many were late, and how much of that is not explained.
+    /// Number of late wake-ups, and the unexplained share.
     pub sentence: String,
-    /// One for each cause.
+    /// One row per cause.
     pub rows: Vec<CauseRow<'a>>,
 }
 
-/// One cause, with its columns.
+/// A cause with its columns.
 #[derive(Clone, Debug)]
 pub struct CauseRow<'a> {
-    /// Who it was.
+    /// Name of the cause.
     pub cause: String,
-    /// Its share of the late time, 0 to 1.
+    /// Share of the late time, 0 to 1.
     pub share: f64,
-    /// In how many of the late wake-ups.
+    /// Number of late wake-ups with this cause.
     wakeups: u64,
-    /// The most in one.
+    /// Largest in one wake-up.
     pub(crate) largest: Latency,
-    /// What `howlate doctor` found that says what to do.
+    /// The finding of `howlate doctor` with the remedy.
     pub finding: Option<&'a Finding>,
-    /// What has to be so for that to help, where no event tells.
+    /// A precondition for the remedy to help, where no event shows whether it holds.
     only_if: Option<OnlyIf>,
     /// Whether a row above has the same finding.
-    pub is_told_above: bool,
+    pub is_repeated: bool,
 }
 
 impl<'a> CauseTable<'a> {
-    /// What stands above the cells of a row.
     pub const HEADINGS: [&'static str; 4] = ["cause", "share", "wake-ups", "largest"];
 
-    /// The causes that `why` names, each with the nearest of `findings` for a thread of this policy.
+    /// The causes of `why`, each with the finding that applies to a thread of this policy.
     pub fn new(why: &Why, policy: Policy, findings: &'a [Finding]) -> Self {
         let mut rows: Vec<CauseRow<'a>> = Vec::new();
         for cause in why.causes.iter().take(CAUSES_SHOWN) {
             let finding = remedy(cause, policy, findings);
-            let is_told_above = rows
+            let is_repeated = rows
                 .iter()
                 .filter_map(|row| row.finding)
-                .any(|told| Some(&told.id) == finding.map(|one| &one.id));
-            rows.push(CauseRow::new(cause, finding, is_told_above));
+                .any(|existing| Some(&existing.id) == finding.map(|finding| &finding.id));
+            rows.push(CauseRow::new(cause, finding, is_repeated));
         }
         Self { sentence: late_in_words(why), rows }
     }
 }
 
 impl<'a> CauseRow<'a> {
-    fn new(cause: &WhyCause, finding: Option<&'a Finding>, is_told_above: bool) -> Self {
+    fn new(cause: &WhyCause, finding: Option<&'a Finding>, is_repeated: bool) -> Self {
         Self {
             cause: cause_in_words(cause),
             share: cause.share,
             wakeups: cause.wakeups,
             largest: Latency::from_span(cause.max),
             finding,
-            only_if: finding.and_then(|one| only_if(cause, &one.id)),
-            is_told_above,
+            only_if: finding.and_then(|finding| only_if(cause, &finding.id)),
+            is_repeated,
         }
     }
 
-    /// The finding at the first cause that it bears on.
+    /// The finding, in the first row to which it applies.
     pub fn first_finding(&self) -> Option<&'a Finding> {
-        self.finding.filter(|_| !self.is_told_above)
+        self.finding.filter(|_| !self.is_repeated)
     }
 
-    /// What was found, and what the advice depends on.
+    /// The finding, with its precondition.
     pub fn found(&self, finding: &Finding) -> String {
         with_condition(finding, self.only_if)
     }
 
-    /// What stands below the headings, the largest with its unit.
+    /// The cells of the columns, `largest` with its unit.
     pub fn cells(&self) -> [String; 4] {
         self.cells_with(self.largest.to_string())
     }
 
-    /// The same, the largest as the table has it.
+    /// Like `cells`, with `largest` formatted by the caller.
     pub(crate) fn cells_with(&self, largest: String) -> [String; 4] {
         [self.cause.clone(), percent(self.share), count(self.wakeups), largest]
     }
 }
 
-/// How many were late, and how much of that is not explained.
+/// Number of late wake-ups, and the unexplained share.
 fn late_in_words(why: &Why) -> String {
     let late = &why.late;
     let what = if why.tracer == NO_TRACER { "iterations" } else { "traced wake-ups" };

@@ -1,4 +1,4 @@
-//! Causes, parts and shares in words.
+//! Names of causes and parts, and percentages.
 
 use howlate_analyse::cause::{Family, Why, WhyCause, families};
 use howlate_model::{CauseKind, Part, Segment};
@@ -6,10 +6,10 @@ use howlate_model::{CauseKind, Part, Segment};
 use crate::control_group_name::control_group_name;
 use crate::untrusted_text::legible;
 
-/// A cause of this much is one of the first to be named.
+/// Minimum share of a cause named in a short sentence.
 const FIRST: f64 = 0.1;
 
-/// A share, for people.
+/// A share in percent.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         none if none <= 0.0 => "0 %".to_owned(),
@@ -19,7 +19,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A part of the way, for people.
+/// Name of a part of a wake-up.
 pub const fn part_in_words(part: Part) -> &'static str {
     match part {
         Part::Arming => "armed late",
@@ -41,34 +41,35 @@ pub const fn part_in_words(part: Part) -> &'static str {
     }
 }
 
-/// Who it was, for people.
+/// Name of a cause.
 pub fn cause_in_words(cause: &WhyCause) -> String {
     let name = cause.name.as_deref().unwrap_or_default();
     if cause.kind == CauseKind::Kernel {
-        let words = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
-        return format!("kernel: {}", words.unwrap_or_default());
+        let text = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
+        return format!("kernel: {}", text.unwrap_or_default());
     }
     let who = within_wait(who(cause.kind, name, cause.pid), cause.kind, &cause.call, &cause.through);
     cause.part.map_or_else(|| who.clone(), |part| format!("{who}: {}", part_in_words(part)))
 }
 
-/// Who it was; of several how many: `opt cgu.* (4 names)`.
+/// Name of a family of causes; with several names how many: `opt cgu.* (4 names)`.
 pub(crate) fn family_in_words(family: &Family) -> String {
-    // Whose process it was is in the details; a name is what one looks for.
-    let words = cause_in_words(&WhyCause { pid: None, ..family.cause.clone() });
-    if family.names > 1 { format!("{words} ({} names)", family.names) } else { words }
+    // The process id is in the details.
+    let text = cause_in_words(&WhyCause { pid: None, ..family.cause.clone() });
+    if family.names > 1 { format!("{text} ({} names)", family.names) } else { text }
 }
 
-/// The causes that took most of the late time, in a few words: `rustc (68 %) and timer slack (19 %)`. `None` where none took much.
+/// The causes of most late time: `rustc (68 %) and timer slack (19 %)`. `None` where none is significant.
 pub fn main_causes(why: &Why) -> Option<String> {
     let families = families(why);
-    let much = families.iter().take(2).filter(|family| family.cause.share >= FIRST);
-    let words: Vec<String> =
-        much.map(|family| format!("{} ({})", family_in_words(family), percent(family.cause.share))).collect();
-    (!words.is_empty()).then(|| words.join(" and "))
+    let significant = families.iter().take(2).filter(|family| family.cause.share >= FIRST);
+    let names: Vec<String> = significant
+        .map(|family| format!("{} ({})", family_in_words(family), percent(family.cause.share)))
+        .collect();
+    (!names.is_empty()).then(|| names.join(" and "))
 }
 
-/// A part of one wake-up, and who it was, for people.
+/// A part of one wake-up with its cause.
 pub fn segment_in_words(segment: &Segment) -> String {
     let part = part_in_words(segment.cause.part);
     match segment.cause.kind {
@@ -93,7 +94,7 @@ fn segment_who(kind: CauseKind, segment: &Segment) -> String {
     )
 }
 
-/// The same where the thread was blocked meanwhile: in which call, and for whom of its own program.
+/// Adds to a cause the call that blocked the thread, or the thread of its program for which it waited.
 fn within_wait(who: String, kind: CauseKind, call: &str, through: &str) -> String {
     match kind {
         _ if !through.is_empty() => format!("{who}, ahead of {}", legible(through)),
@@ -104,13 +105,13 @@ fn within_wait(who: String, kind: CauseKind, call: &str, through: &str) -> Strin
     }
 }
 
-/// The call's name; where it was not seen, it was one all the same.
+/// The call's name, if it was seen.
 pub(crate) fn call_or_wait(call: &str) -> &str {
     if call.is_empty() { "a system call" } else { call }
 }
 
 pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
-    // Any process may call a thread what it likes.
+    // Names of processes and threads are untrusted.
     let name = legible(name);
     let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
     match kind {
@@ -145,7 +146,7 @@ pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
         CauseKind::Unexplained => "unexplained".to_owned(),
     }
 }
-/// Whom something is against: `a`, `a and b`, `a, b and 3 more`.
+/// `a`, `a and b`, `a, b and 3 more`.
 pub(crate) fn first_two(names: &[String]) -> String {
     match names {
         [only] => only.clone(),

@@ -1,4 +1,4 @@
-//! Caveats in words.
+//! Caveats as sentences.
 
 use std::collections::HashMap;
 
@@ -11,40 +11,40 @@ use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
 use crate::untrusted_text::legible;
 
-/// What caveats say, each sentence once and with how many say it. Those that differ by a number alone are said together,
-/// with the least and the largest.
+/// The sentences of caveats, each with the number of caveats. Those that differ only in a number share a sentence with the lowest and highest.
 pub fn sentences<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<(String, usize)> {
-    let mut all: Vec<(Vec<&Caveat>, usize)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for one in caveats {
-        let place = *places.entry(around(one, "")).or_insert(all.len());
-        match all.get_mut(place) {
-            Some((alike, times)) => {
-                alike.push(one);
+    let mut groups: Vec<(Vec<&Caveat>, usize)> = Vec::new();
+    let mut positions: HashMap<String, usize> = HashMap::new();
+    for caveat in caveats {
+        let position = *positions.entry(with_number(caveat, "")).or_insert(groups.len());
+        match groups.get_mut(position) {
+            Some((group, times)) => {
+                group.push(caveat);
                 *times += 1;
             }
-            None => all.push((vec![one], 1)),
+            None => groups.push((vec![caveat], 1)),
         }
     }
-    all.into_iter().map(|(alike, times)| (together(&alike), times)).collect()
+    groups.into_iter().map(|(group, times)| (joint_sentence(&group), times)).collect()
 }
 
-/// What alike caveats say in one sentence.
-fn together(alike: &[&Caveat]) -> String {
-    let mut numbers: Vec<u64> = alike.iter().filter_map(|one| number(one)).collect();
+/// One sentence for caveats that differ at most in a number.
+fn joint_sentence(alike: &[&Caveat]) -> String {
+    let mut numbers: Vec<u64> = alike.iter().filter_map(|caveat| number(caveat)).collect();
     numbers.sort_unstable();
     match (alike.first(), numbers.as_slice()) {
-        (Some(one), [least, .., largest]) if least != largest => {
-            around(one, &format!("{} to {}", shown(one, *least), shown(one, *largest)))
+        (Some(caveat), [least, .., largest]) if least != largest => {
+            let range = format!("{} to {}", number_text(caveat, *least), number_text(caveat, *largest));
+            with_number(caveat, &range)
         }
-        (Some(one), _) => caveat(one),
+        (Some(caveat), _) => self::caveat(caveat),
         (None, _) => String::new(),
     }
 }
 
-/// The number by which alike caveats differ.
-const fn number(one: &Caveat) -> Option<u64> {
-    match one {
+/// The number in which caveats with the same sentence may differ.
+const fn number(caveat: &Caveat) -> Option<u64> {
+    match caveat {
         Caveat::Unfinished { got, .. } => Some(*got),
         Caveat::EarlyWakeups { count } => Some(*count),
         Caveat::MachineBusy { load_average_percent, .. } => Some(*load_average_percent),
@@ -52,16 +52,16 @@ const fn number(one: &Caveat) -> Option<u64> {
     }
 }
 
-fn shown(one: &Caveat, number: u64) -> String {
-    match one {
+fn number_text(caveat: &Caveat, number: u64) -> String {
+    match caveat {
         Caveat::MachineBusy { .. } => format!("{}.{}", number / 100, number / 10 % 10),
         _ => count(number),
     }
 }
 
-/// A caveat's sentence around what stands for its number.
-fn around(one: &Caveat, number: &str) -> String {
-    match one {
+/// The sentence with `number` in place of the caveat's number.
+fn with_number(caveat: &Caveat, number: &str) -> String {
+    match caveat {
         Caveat::Unfinished { reason, .. } => format!("Unfinished after {number} wake-ups: {reason}."),
         Caveat::EarlyWakeups { count: 1 } if number == "1" => {
             "1 wake-up was early; it counts as 0.".to_owned()
@@ -71,23 +71,23 @@ fn around(one: &Caveat, number: &str) -> String {
             "Other programs were running (load average {number} on {}): they are part of what was measured, also under \"idle\", and causes may be wrong.",
             if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
         ),
-        other => caveat(other),
+        _ => self::caveat(caveat),
     }
 }
 
-/// A caveat in one sentence: what was found, and what would help.
+/// The caveat in one sentence: what was found, and what would help.
 pub fn caveat(caveat: &Caveat) -> String {
     match caveat {
-        Caveat::PolicyRefused { asked, in_force, reason, worded_remedy, would_help } => {
+        Caveat::PolicyRefused { asked: requested, in_force, reason, worded_remedy, would_help } => {
             let remedy = would_help.as_ref().map_or_else(|| worded_remedy.clone(), policy_remedy);
             let remedy = if remedy.is_empty() { String::new() } else { format!(" {remedy}") };
-            format!("{asked} was refused ({reason}); measured as {in_force}.{remedy}")
+            format!("{requested} was refused ({reason}); measured as {in_force}.{remedy}")
         }
         Caveat::NiceInherited { nice } => {
             format!("`other` runs at nice {}, inherited from howlate.", nice.get())
         }
-        Caveat::SlackInherited { asked } => {
-            format!("`{asked}` has no timer slack here: howlate was started with a real-time policy.")
+        Caveat::SlackInherited { asked: requested } => {
+                format!("`{requested}` has no timer slack here: howlate was started with a real-time policy.")
         }
         Caveat::ThreadsApart { threads: 1 } => {
             "1 thread of the program runs under a different policy.".to_owned()
@@ -105,8 +105,8 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::SliceRefused { asked_ns, reason } => {
             format!("A time slice of {} was requested and refused ({reason}).", length(*asked_ns))
         }
-        Caveat::AffinityDiffers { asked, in_force, reason } => {
-            format!("The thread was asked to run on CPU {asked}, but may run on {in_force} ({reason}).")
+        Caveat::AffinityDiffers { asked: requested, in_force, reason } => {
+                format!("The thread was asked to run on CPU {requested}, but may run on {in_force} ({reason}).")
         }
         Caveat::PolicyChanged { began, ended } => {
             format!(
@@ -172,13 +172,13 @@ pub fn caveat(caveat: &Caveat) -> String {
             "{} spans within iterations are not in the result: they came faster than they could be read, or their times cannot be true.",
             count(*lost)
         ),
-        Caveat::SpansNotMeasured { name, first, kept } => format!(
-            "{} has more than {kept} names of spans: `{}` and later ones are not measured.",
+        Caveat::SpansNotMeasured { name, first, kept: most } => format!(
+                "{} has more than {most} names of spans: `{}` and later ones are not measured.",
             legible(name),
             legible(first)
         ),
-        Caveat::CpusNotMeasured { followed, others, isolated } => {
-            let offered = if isolated.is_empty() { others } else { isolated };
+        Caveat::CpusNotMeasured { followed, others: not_isolated, isolated } => {
+            let offered = if isolated.is_empty() { not_isolated } else { isolated };
             let are = match (isolated.is_empty(), offered.len()) {
                 (true, _) => "can be measured too,",
                 (false, 1) => "is isolated, and is measured",
@@ -190,8 +190,8 @@ pub fn caveat(caveat: &Caveat) -> String {
             )
         }
         Caveat::LeftOut { condition, reason } => format!("Left out: {condition}: {reason}."),
-        Caveat::SettingLeftOut { setting, asked, reason } => {
-            format!("The setting {setting} = {asked} is not in force: {reason}.")
+        Caveat::SettingLeftOut { setting, asked: requested, reason } => {
+                format!("The setting {setting} = {requested} is not in force: {reason}.")
         }
         Caveat::SettingNotRestored { path, before, reason } => {
             format!(
@@ -235,19 +235,19 @@ pub fn caveat(caveat: &Caveat) -> String {
             count(*duplicated),
             count(*reordered)
         ),
-        Caveat::EarlyWakeups { count: early } => around(caveat, &shown(caveat, *early)),
-        Caveat::Unfinished { got, .. } => around(caveat, &shown(caveat, *got)),
+        Caveat::EarlyWakeups { count: early } => with_number(caveat, &number_text(caveat, *early)),
+        Caveat::Unfinished { got, .. } => with_number(caveat, &number_text(caveat, *got)),
         Caveat::PageFaults { minor, major } => {
             format!("Page faults in the measured threads: {} minor, {} major.", count(*minor), count(*major))
         }
         Caveat::MachineBusy { load_average_percent, .. } => {
-            around(caveat, &shown(caveat, *load_average_percent))
+            with_number(caveat, &number_text(caveat, *load_average_percent))
         }
         Caveat::LoadNice { load, nice } => {
             format!("The load {load} runs at nice {}, inherited from howlate, not at 0.", nice.get())
         }
-        Caveat::LoadEnded { load, words } => {
-            format!("The load {load} ended by itself ({words}); later measurements ran without it.")
+        Caveat::LoadEnded { load, words: reason } => {
+                format!("The load {load} ended by itself ({reason}); later measurements ran without it.")
         }
         Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} is not available: {reason}."),
         Caveat::TimelinesRefused { reason } => {
@@ -340,7 +340,7 @@ pub fn caveat(caveat: &Caveat) -> String {
     }
 }
 
-/// What to do about a refused policy.
+/// How to get a refused policy.
 pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
     match remedy {
         PolicyRemedy::NiceLimit => {
@@ -366,23 +366,23 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
             "The kernel takes runtimes from 2 µs, not longer than the period, and periods from {shortest_us} to {longest_us} µs."
         ),
         PolicyRemedy::Finding { found, apply, .. } => {
-            let (said, typed): (Vec<&String>, Vec<_>) = apply.iter().partition(|step| step.starts_with("# "));
-            let said: String =
-                said.iter().map(|step| format!("{} ", step.trim_start_matches("# "))).collect();
-            let typed: Vec<String> = typed.into_iter().map(|step| step_to_type(step)).collect();
-            format!("{}: {said}{}", capitalised(found), typed.join(", then "))
+            let (notes, commands): (Vec<&String>, Vec<_>) = apply.iter().partition(|step| step.starts_with("# "));
+            let notes: String =
+                notes.iter().map(|step| format!("{} ", step.trim_start_matches("# "))).collect();
+            let commands: Vec<String> = commands.into_iter().map(|step| step_to_type(step)).collect();
+            format!("{}: {notes}{}", capitalised(found), commands.join(", then "))
         }
         PolicyRemedy::RootOnHost => "Run howlate guest as root on the host.".to_owned(),
     }
 }
 
-/// More than there is: what was asked for, by how many, and what all get.
+/// Why the requested bandwidth is refused: the request, the available share, and what to change.
 fn deadline_bandwidth(threads: u32, each: u64, share: u32, cpus: u32) -> String {
     let of_cpus = match cpus {
         1 => format!("{share} % of one CPU"),
         cpus => format!("{share} % of each of {cpus} CPUs, {} % together", share * cpus),
     };
-    let asked = match threads {
+    let request = match threads {
         0 | 1 => format!("This thread asks for {each} % of a CPU"),
         threads => format!(
             "These {threads} threads ask for {each} % of a CPU each, {} % together",
@@ -390,25 +390,25 @@ fn deadline_bandwidth(threads: u32, each: u64, share: u32, cpus: u32) -> String 
         ),
     };
     format!(
-        "{asked}; all threads under SCHED_DEADLINE, also those of other programs, get {of_cpus}. Ask for less (`--policy \
+        "{request}; all threads under SCHED_DEADLINE, also those of other programs, get {of_cpus}. Ask for less (`--policy \
          deadline:RUNTIME/PERIOD`), with fewer threads, or end the others: `ps -eLo cls,pid,comm | grep DLN`."
     )
 }
 
-/// Of a CPU, in percent.
+/// Share of a CPU, in percent.
 fn percent_of(runtime: Span, period: Span) -> u64 {
     runtime.as_nanos().saturating_mul(100).checked_div(period.as_nanos()).unwrap_or(0)
 }
 
-/// A step as it is typed; what its remark says stands after it.
+/// A step as code, followed by its comment.
 fn step_to_type(step: &str) -> String {
     match step.split_once(" # ") {
-        Some((typed, remark)) => format!("`{}` ({})", typed.trim_end(), remark.trim()),
+        Some((command, remark)) => format!("`{}` ({})", command.trim_end(), remark.trim()),
         None => format!("`{step}`"),
     }
 }
 
-/// How long real-time threads may compute, and whether that was raised.
+/// The limit of real-time computing time, and whether it was raised.
 fn realtime_time(found: Span, now: Option<Span>) -> String {
     let limit = format!(
         "RLIMIT_RTTIME of {} ends a program whose real-time thread computes that long without sleeping",
@@ -425,13 +425,13 @@ fn realtime_time(found: Span, now: Option<Span>) -> String {
     }
 }
 
-/// What root types so that this user may raise a limit: `limits.conf(5)`.
+/// The command by which root raises this user's limit: `limits.conf(5)`.
 fn raised(item: &str, value: &str) -> String {
     let file = format!("/etc/security/limits.d/90-howlate-{item}.conf");
     format!("`echo \"$(id -un) - {item} {value}\" | sudo tee {file}`, then log out and in.")
 }
 
-/// What another program's file is, and what it does not say.
+/// The program that measured, and what its file does not say.
 fn imported(program: &str, unsaid: &[String], notes: &[ImportNote]) -> String {
     let mut sentences = vec![format!("Measured by {program}: distributions as its file has them.")];
     if !unsaid.is_empty() {
@@ -441,10 +441,10 @@ fn imported(program: &str, unsaid: &[String], notes: &[ImportNote]) -> String {
     sentences.join(" ")
 }
 
-/// What was not told apart, from where on, and how that is known.
+/// Values beyond the last bucket, from where on, and how that is known.
 fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String {
     let from = from.map_or_else(|| "its last bucket".to_owned(), length);
-    let known = match end {
+    let source = match end {
         HistogramEnd::Said => "",
         HistogramEnd::Assumed => {
             " (the program's default, as the file does not say where its histogram ends)"
@@ -452,7 +452,7 @@ fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String
         HistogramEnd::Unknown => " (the end of the rows in the file; its histogram may have reached further)",
     };
     format!(
-        "{} {} beyond {from}{known}, where the file only counts: percentiles among them are lower bounds (≥), and only the largest of each thread is known.",
+        "{} {} beyond {from}{source}, where the file only counts: percentiles among them are lower bounds (≥), and only the largest of each thread is known.",
         count(beyond),
         if beyond == 1 { "value was" } else { "values were" }
     )
@@ -513,7 +513,7 @@ fn import_note(note: &ImportNote) -> String {
     }
 }
 
-/// What a file says of itself, and what its rows have instead.
+/// A contradiction between a file's own statistics and its rows.
 fn disagrees(claim: Claim, threads: usize, [says, rows]: [u64; 2]) -> String {
     let what = match claim {
         Claim::Total => "number of values",
@@ -526,29 +526,33 @@ fn disagrees(claim: Claim, threads: usize, [says, rows]: [u64; 2]) -> String {
         Claim::Total => count(value),
         _ => length(Span::from_nanos(value)),
     };
-    let others = match threads {
+    let other_threads = match threads {
         0 | 1 => String::new(),
         2 => ", and likewise of another thread".to_owned(),
         more => format!(", and likewise of {} other threads", count(more.saturating_sub(1) as u64)),
     };
-    format!("The file gives its {what} as {}, but its rows have {}{others}.", number(says), number(rows))
+    format!(
+        "The file gives its {what} as {}, but its rows have {}{other_threads}.",
+        number(says),
+        number(rows)
+    )
 }
 
-/// As in `the policy, the load or the date`.
-fn listed(words: &[String]) -> String {
-    match words {
+/// `the policy, the load or the date`.
+fn listed(items: &[String]) -> String {
+    match items {
         [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
-        one => one.join(""),
+        items => items.join(""),
     }
 }
 
-/// The control groups of a thread that are not those of `other`: of cgroup v1 it has one for each controller.
+/// The control groups of `text` that `other` lacks; with cgroup v1 there is one per controller.
 fn groups(text: &str, other: &str) -> String {
     let differing = text.lines().filter(|line| !other.lines().any(|same| same == *line));
     differing.collect::<Vec<_>>().join(", ")
 }
 
-/// As in `CPU 3`, `CPUs 2-3`.
+/// `CPU 3`, `CPUs 2-3`.
 fn cpus(set: &CpuSet) -> String {
     if set.len() == 1 { format!("CPU {set}") } else { format!("CPUs {set}") }
 }
@@ -566,10 +570,10 @@ mod tests {
         let cut = |got| Caveat::Unfinished { got, reason: AsText::Text("it was cut".to_owned()) };
         let busy = |load_average_percent| Caveat::MachineBusy { load_average_percent, cpus: 2 };
         let lost = |count| Caveat::SamplesLost { count };
-        let said = sentences(&[cut(1144), busy(690), lost(1), cut(0), busy(671), lost(1), lost(2), cut(9)]);
-        assert_eq!(said[0], ("Unfinished after 0 to 1 144 wake-ups: it was cut.".to_owned(), 3));
-        assert!(said[1].0.contains("(load average 6.7 to 6.9 on 2 CPUs)"), "{}", said[1].0);
-        assert_eq!(said.iter().map(|(_, times)| *times).collect::<Vec<_>>(), [3, 2, 2, 1]);
+        let texts = sentences(&[cut(1144), busy(690), lost(1), cut(0), busy(671), lost(1), lost(2), cut(9)]);
+        assert_eq!(texts[0], ("Unfinished after 0 to 1 144 wake-ups: it was cut.".to_owned(), 3));
+        assert!(texts[1].0.contains("(load average 6.7 to 6.9 on 2 CPUs)"), "{}", texts[1].0);
+        assert_eq!(texts.iter().map(|(_, times)| *times).collect::<Vec<_>>(), [3, 2, 2, 1]);
         assert_eq!(
             sentences(&[cut(5), cut(5)]),
             [("Unfinished after 5 wake-ups: it was cut.".to_owned(), 2)]
@@ -579,10 +583,10 @@ mod tests {
     #[test]
     fn what_is_one_is_told_as_one_and_what_is_early_together() {
         let early = |count| Caveat::EarlyWakeups { count };
-        let said = sentences(&[early(2), early(18), Caveat::WakeupsNotSeen { count: 1 }]);
-        let said: Vec<&str> = said.iter().map(|(text, _)| text.as_str()).collect();
+        let texts = sentences(&[early(2), early(18), Caveat::WakeupsNotSeen { count: 1 }]);
+        let texts: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
         assert_eq!(
-            said,
+            texts,
             [
                 "2 to 18 wake-ups were early; they count as 0.",
                 "1 wake-up was not seen by the tracer, and is missing."
@@ -594,8 +598,8 @@ mod tests {
     #[test]
     fn a_step_of_a_clock_has_a_unit_that_fits() {
         let step = |by_ns| Caveat::ClockStepped { clock: howlate_model::WaitClock::Tai, by_ns };
-        let said = sentences(&[step(-999_999_999)]);
-        assert!(said[0].0.starts_with("CLOCK_TAI was stepped back by 1.00 s while"), "{}", said[0].0);
+        let texts = sentences(&[step(-999_999_999)]);
+        assert!(texts[0].0.starts_with("CLOCK_TAI was stepped back by 1.00 s while"), "{}", texts[0].0);
         assert!(sentences(&[step(37_000)])[0].0.contains("forward by 37.0 µs"));
     }
 
@@ -615,11 +619,11 @@ mod tests {
     #[test]
     fn isolated_cpus_are_offered_before_others() {
         let set = |text: &str| text.parse::<CpuSet>().unwrap();
-        let words = |others: &str, isolated: &str| {
-            let (followed, others, isolated) = (set("0-1"), set(others), set(isolated));
-            caveat(&Caveat::CpusNotMeasured { followed, others, isolated })
+        let text = |not_isolated: &str, isolated: &str| {
+            let (followed, not_isolated, isolated) = (set("0-1"), set(not_isolated), set(isolated));
+            caveat(&Caveat::CpusNotMeasured { followed, others: not_isolated, isolated })
         };
-        assert!(words("2-4", "3").contains("(0-1). CPU 3 is isolated, and is measured with `--cpus 3`."));
-        assert!(words("2-4", "").contains("(0-1). CPUs 2-4 can be measured too, with `--cpus 2-4`."));
+        assert!(text("2-4", "3").contains("(0-1). CPU 3 is isolated, and is measured with `--cpus 3`."));
+        assert!(text("2-4", "").contains("(0-1). CPUs 2-4 can be measured too, with `--cpus 2-4`."));
     }
 }

@@ -1,4 +1,4 @@
-//! Lines of code that change a setting of the thread that runs them, to be copied into a program.
+//! Code that changes a setting of the calling thread, to be copied into a program.
 
 use howlate_analyse::{Analysis, Insight};
 use howlate_model::{FIFO_CODE, Language, Mechanism, Runtime, Snippets, TIMER_SLACK_CODE};
@@ -6,14 +6,14 @@ use howlate_model::{FIFO_CODE, Language, Mechanism, Runtime, Snippets, TIMER_SLA
 use crate::prose::capitalised;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 
-/// What a program changes of itself.
+/// A setting that a program can change for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Setting {
+enum OwnSetting {
     TimerSlack,
     Priority,
 }
 
-impl Setting {
+impl OwnSetting {
     const fn snippets(self) -> Snippets {
         match self {
             Self::TimerSlack => TIMER_SLACK_CODE,
@@ -21,7 +21,7 @@ impl Setting {
         }
     }
 
-    /// What it does, and what it takes.
+    /// Effect and requirements.
     const fn about(self) -> &'static str {
         match self {
             Self::TimerSlack => "no timer slack, in each thread; needs no privileges",
@@ -30,7 +30,7 @@ impl Setting {
     }
 }
 
-/// The languages to show to those who measured `mechanism`: its own, or those in which people call the kernel.
+/// Languages of the code for a measured mechanism: its own, or those that call the kernel directly.
 const fn languages_for(mechanism: Mechanism) -> &'static [Language] {
     match mechanism {
         Mechanism::Runtime(Runtime::Python) => &[Language::Python],
@@ -42,33 +42,33 @@ const fn languages_for(mechanism: Mechanism) -> &'static [Language] {
     }
 }
 
-/// A setting that the numbers say helps, as lines to copy into a program.
+/// Code for a setting that helped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    setting: Setting,
-    /// The lines for each language; languages that say the same stand together (`C, C++`).
+    setting: OwnSetting,
+    /// Lines per language; languages with the same lines share an entry (`C, C++`).
     pub each: Vec<(String, Vec<String>)>,
 }
 
 impl Code {
-    /// What the lines do, and what it takes, as the beginning of a sentence.
+    /// Effect and requirements, as the beginning of a sentence.
     pub fn about(&self) -> String {
         capitalised(self.setting.about())
     }
 }
 
-/// What helps by what the numbers say, in the languages of what was measured.
+/// Code for the settings that helped, in the languages of what was measured.
 pub fn code(analysis: &Analysis) -> Vec<Code> {
     let mut all: Vec<Code> = Vec::new();
-    for one in howlate_analyse::insights(analysis) {
-        let (setting, conditions) = match &one {
-            Insight::TimerSlack(slack) => (Setting::TimerSlack, &slack.conditions),
-            Insight::Priority(priority) => (Setting::Priority, &priority.conditions),
+    for insight in howlate_analyse::insights(analysis) {
+        let (setting, conditions) = match &insight {
+            Insight::TimerSlack(slack) => (OwnSetting::TimerSlack, &slack.conditions),
+            Insight::Priority(priority) => (OwnSetting::Priority, &priority.conditions),
             _ => continue,
         };
         let languages = languages(analysis, conditions);
         if !all.iter().any(|code| code.setting == setting) {
-            all.push(Code { setting, each: each(setting, &languages) });
+            all.push(Code { setting, each: entries(setting, &languages) });
         }
     }
     all
@@ -76,8 +76,8 @@ pub fn code(analysis: &Analysis) -> Vec<Code> {
 
 fn languages(analysis: &Analysis, conditions: &[u32]) -> Vec<Language> {
     let mut languages: Vec<Language> = Vec::new();
-    let conditions = conditions.iter().filter_map(|one| analysis.header.conditions.get(*one as usize));
-    for language in conditions.flat_map(|one| languages_for(one.work.mechanism())) {
+    let conditions = conditions.iter().filter_map(|index| analysis.header.conditions.get(*index as usize));
+    for language in conditions.flat_map(|condition| languages_for(condition.work.mechanism())) {
         if !languages.contains(language) {
             languages.push(*language);
         }
@@ -85,22 +85,22 @@ fn languages(analysis: &Analysis, conditions: &[u32]) -> Vec<Language> {
     languages
 }
 
-fn each(setting: Setting, languages: &[Language]) -> Vec<(String, Vec<String>)> {
-    let mut each: Vec<(String, Vec<String>)> = Vec::new();
+fn entries(setting: OwnSetting, languages: &[Language]) -> Vec<(String, Vec<String>)> {
+    let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for language in languages {
         let lines = setting.snippets().for_language(*language).lines();
-        match each.iter_mut().find(|(_, known)| *known == lines) {
+        match entries.iter_mut().find(|(_, existing)| *existing == lines) {
             Some((names, _)) => *names = format!("{names}, {}", language.name()),
-            None => each.push((language.name().to_owned(), lines)),
+            None => entries.push((language.name().to_owned(), lines)),
         }
     }
-    each
+    entries
 }
 
-/// Columns before a line of code, its language among them.
+/// Width of the language column.
 const LABEL: usize = 7;
 
-/// All of it for a terminal; empty where nothing helps by what the numbers say.
+/// The code for a terminal; empty if no setting helped.
 pub(crate) fn to_copy(analysis: &Analysis) -> String {
     let all = code(analysis);
     if all.is_empty() {

@@ -1,9 +1,9 @@
-//! What is to be typed, in lines that can still be copied.
+//! Breaks commands into lines that can still be copied.
 
 use crate::prose::{lines, text_width};
-use crate::shell_words::{CONTINUES, words};
+use crate::shell_words::{CONTINUES, split_words};
 
-/// Programs that remedies start with; `#` says where to type what follows.
+/// Programs with which remedies start; `#` precedes a comment.
 const PROGRAMS: [&str; 53] = [
     "#",
     "apt",
@@ -60,18 +60,17 @@ const PROGRAMS: [&str; 53] = [
     "zypper",
 ];
 
-/// Words that belong to the next one: what is redirected to its file, `sudo tee` to the file that it writes.
+/// Words that stay on a line with the next one: redirections and `sudo tee`.
 const BELONG_TO_NEXT: [&str; 9] = ["|", "||", "&&", ">", ">>", "<", "sudo", "tee", "-a"];
 
-/// Whether a step can be typed as it is.
+/// Whether a step is a command, not a sentence.
 pub(crate) fn is_command(step: &str) -> bool {
     let first = step.split_whitespace().next().unwrap_or_default();
-    // A loop; a sentence may begin with the same word.
+    // A loop; sentences may start with the same words.
     PROGRAMS.contains(&first) || ["for", "while"].contains(&first) && step.contains("; do ")
 }
 
-/// A step in lines of at most `width`, as far as it has blanks: a sentence like any other text, a command so that a
-/// shell takes its lines for one.
+/// A step in lines of at most `width`, if it has blanks to break at. Lines of a command end with backslashes.
 pub(crate) fn step_lines(step: &str, width: usize) -> Vec<String> {
     if text_width(step) <= width {
         return vec![step.to_owned()];
@@ -83,7 +82,7 @@ pub(crate) fn step_lines(step: &str, width: usize) -> Vec<String> {
     let about = if comment.is_empty() { Vec::new() } else { lines(comment, width.saturating_sub(2)) };
     let about = about.into_iter().map(|line| format!("# {line}"));
     let command = continued(command, width);
-    // What is to be done afterwards is read afterwards.
+    // Comments on what to do afterwards come last.
     if comment.starts_with("then ") {
         command.into_iter().chain(about).collect()
     } else {
@@ -91,29 +90,29 @@ pub(crate) fn step_lines(step: &str, width: usize) -> Vec<String> {
     }
 }
 
-/// A command over several lines, each but the last with a backslash at its end; never within quotes, and between a pipe and
-/// the file that its end writes only where that is wider than a line.
+/// A command over several lines, each but the last ending with a backslash; never broken within quotes, and between a pipe and its file only
+/// where that is wider than a line.
 fn continued(command: &str, width: usize) -> Vec<String> {
-    let mut broken: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let units = units(command, width);
     for (number, unit) in units.iter().enumerate() {
         let backslash = if number + 1 == units.len() { 0 } else { CONTINUES.len() };
-        let indent = indent(&broken, &line, width);
+        let indent = indent(&lines, &line, width);
         if !line.is_empty() && indent + text_width(&line) + 1 + text_width(unit) + backslash > width {
-            broken.push(format!("{:indent$}{line}{CONTINUES}", ""));
+            lines.push(format!("{:indent$}{line}{CONTINUES}", ""));
             line.clear();
         }
         let blank = if line.is_empty() { "" } else { " " };
         line.push_str(blank);
         line.push_str(unit);
     }
-    let indent = indent(&broken, &line, width);
-    broken.push(format!("{:indent$}{line}", ""));
-    broken
+    let indent = indent(&lines, &line, width);
+    lines.push(format!("{:indent$}{line}", ""));
+    lines
 }
 
-/// Columns before a line: fewer where it fits then.
+/// Columns before a line: fewer if it fits then.
 fn indent(before: &[String], line: &str, width: usize) -> usize {
     let room = width.checked_sub(text_width(line) + CONTINUES.len());
     if before.is_empty() { 0 } else { room.map_or(INDENT, |room| INDENT.min(room)) }
@@ -122,10 +121,10 @@ fn indent(before: &[String], line: &str, width: usize) -> usize {
 /// Columns before each line but the first.
 const INDENT: usize = 2;
 
-/// Words of a command, those together that belong together and fit a line.
+/// Words of a command; those that belong together are joined if they fit a line.
 fn units(command: &str, width: usize) -> Vec<String> {
     let mut units: Vec<Vec<&str>> = Vec::new();
-    for word in words(command) {
+    for word in split_words(command) {
         match units.last_mut() {
             Some(unit) if unit.last().is_some_and(|last| BELONG_TO_NEXT.contains(last)) => unit.push(word),
             _ => units.push(vec![word]),
@@ -175,8 +174,8 @@ mod tests {
             ["echo \\", "  'one two three' \\", "  four"]
         );
     }
-    /// What people are given to type, in all its forms.
-    const TYPED: [&str; 14] = [
+    /// Examples of commands in all forms.
+    const COMMANDS: [&str; 14] = [
         "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts",
         "echo \"$(id -un) - rtprio 99\" | sudo tee /etc/security/limits.d/90-howlate.conf   # then log out and in",
         "printf '[Service]\\nLimitRTPRIO=99\\nLimitMEMLOCK=infinity\\n' | sudo tee /etc/systemd/system/audio.service.d/90-howlate.conf",
@@ -193,25 +192,29 @@ mod tests {
         "echo 'ends in a backslash \\' \"and a \\\\\" more words that are wide enough",
     ];
 
-    /// What bash makes of each of these, as it prints the body of a function; `None` where it is not here.
+    /// How bash parses each command, by printing a function with it; `None` without bash.
     fn parsed(commands: &[String]) -> Option<Vec<String>> {
         let functions = commands
             .iter()
             .enumerate()
-            .map(|(n, one)| format!("f{n}() {{\n{one}\n}}\ndeclare -f f{n}; echo END\n"));
+            .map(|(n, command)| format!("f{n}() {{\n{command}\n}}\ndeclare -f f{n}; echo END\n"));
         let script: String = functions.collect();
         let folder = howlate_testing::tree(&[("script", &script)]);
-        let told = std::process::Command::new("bash").arg(folder.path().join("script")).output().ok()?;
-        assert!(told.status.success() && told.stderr.is_empty(), "{}", String::from_utf8_lossy(&told.stderr));
-        let told = String::from_utf8(told.stdout).unwrap();
-        let bodies = told.split("END\n").filter_map(|body| Some(body.split_once('\n')?.1.to_owned()));
+        let output = std::process::Command::new("bash").arg(folder.path().join("script")).output().ok()?;
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let output = String::from_utf8(output.stdout).unwrap();
+        let bodies = output.split("END\n").filter_map(|body| Some(body.split_once('\n')?.1.to_owned()));
         Some(bodies.collect())
     }
 
     #[test]
     fn whatever_the_width_a_shell_reads_the_same() {
         let mut commands = Vec::new();
-        for step in TYPED {
+        for step in COMMANDS {
             commands.push(step.to_owned());
             commands.extend((12..130).map(|width| step_lines(step, width).join("\n")));
         }
@@ -219,9 +222,9 @@ mod tests {
             return howlate_testing::skip("bash is not here");
         };
         assert_eq!(read.len(), commands.len());
-        for (chunk, typed) in read.chunks(119).zip(commands.chunks(119)) {
-            for (one, typed) in chunk.iter().zip(typed) {
-                assert_eq!(one, &chunk[0], "{typed}");
+        for (chunk, command) in read.chunks(119).zip(commands.chunks(119)) {
+            for (body, command) in chunk.iter().zip(command) {
+                assert_eq!(body, &chunk[0], "{command}");
             }
         }
     }
@@ -229,7 +232,7 @@ mod tests {
     #[test]
     fn sudo_tee_keeps_its_file_where_that_fits() {
         for width in 60..130 {
-            let broken = step_lines(TYPED[1], width);
+            let broken = step_lines(COMMANDS[1], width);
             assert!(!broken.iter().any(|line| line.ends_with("tee \\")), "{width}: {broken:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! How sure a number is.
+//! Confidence of statistics, in sentences.
 
 use std::borrow::Borrow;
 
@@ -8,10 +8,10 @@ use howlate_model::Distribution;
 use crate::numbers::{count, rough, round};
 use crate::result_columns::ColumnSpec;
 
-/// Later than 1 in so many is what the percentiles say: a looser bound of the maximum says nothing more.
+/// A looser bound on the maximum says no more than the percentiles.
 const WORTH_TELLING: u64 = 1_000;
 
-/// What the maxima of several conditions support: what the weakest does.
+/// The weakest bound on the maxima of several conditions.
 pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
     let bound = outcomes.filter_map(Outcome::bound).min_by_key(|bound| bound.one_in)?;
     (bound.one_in > 1).then(|| match bound.one_in {
@@ -23,12 +23,12 @@ pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) 
     })
 }
 
-/// How often and how soon the maxima of several conditions may be exceeded, with what that takes for granted: of the condition of
-/// which least is known, or why nothing is said of it.
+/// How often and how soon the maxima of several conditions may be exceeded, and the assumptions: of the condition with least evidence, or why there is no bound.
 pub fn larger_ones<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
-    let rate = |one: &LargerLatencies| one.to_come.map_or(f64::INFINITY, |to_come| to_come.per_hour_at_most);
+    let rate =
+        |larger: &LargerLatencies| larger.to_come.map_or(f64::INFINITY, |to_come| to_come.per_hour_at_most);
     let all = outcomes.filter_map(larger_latencies);
-    let weakest = all.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+    let weakest = all.max_by(|larger, other| rate(larger).total_cmp(&rate(other)))?;
     let measured = rough(weakest.covered);
     Some(match weakest.to_come {
         Some(to_come) => format!(
@@ -43,22 +43,22 @@ pub fn larger_ones<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<St
     })
 }
 
-fn probability(of_one: f64) -> String {
-    let percent = 100.0 * of_one;
+fn probability(probability: f64) -> String {
+    let percent = 100.0 * probability;
     if percent > 99.9 { "more than 99.9 %".to_owned() } else { format!("{percent:.1} %") }
 }
 
-/// Why a percentile is not there, where one of these is left out for want of wake-ups.
+/// Which percentiles need more wake-ups than some outcome has.
 pub(crate) fn left_out(outcomes: &[&Outcome], percentiles: &[ColumnSpec]) -> Option<String> {
     too_few(outcomes.iter().map(|outcome| outcome.planned()), percentiles)
 }
 
-/// The same of distributions.
+/// Like `left_out`, for distributions.
 pub(crate) fn too_few<D: Borrow<Distribution>>(
     all: impl IntoIterator<Item = D>,
     percentiles: &[ColumnSpec],
 ) -> Option<String> {
-    let least = all.into_iter().map(|one| one.borrow().count()).min()?;
+    let least = all.into_iter().map(|distribution| distribution.borrow().count()).min()?;
     let needs = |column: &ColumnSpec| format!("{} needs {}", column.heading, count(column.least));
     let missing: Vec<String> = percentiles.iter().filter(|column| least < column.least).map(needs).collect();
     (!missing.is_empty()).then(|| format!("–: too few wake-ups ({}).", missing.join(", ")))
@@ -71,16 +71,16 @@ mod tests {
 
     use super::*;
 
-    /// So many seconds of wake-ups, as late as `late` says.
-    fn said(seconds: i64, late: fn(i64, i64) -> i64) -> String {
+    /// Wake-ups over so many seconds, with latencies by `late`.
+    fn sentence(seconds: i64, late: fn(i64, i64) -> i64) -> String {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let header = Header::for_conditions(vec![Condition::new(work, "6.1.0")]);
         let mut analysis = Analysis::new(header);
         for second in 0..seconds {
             let from = MonotonicTime::from_nanos(second * 1_000_000_000);
             let mut block = Block { from, until: from.plus(Span::from_secs(1)), ..Block::default() };
-            for one in 0..100 {
-                let ran = from.plus(Span::from_nanos(late(second, one).unsigned_abs()));
+            for number in 0..100 {
+                let ran = from.plus(Span::from_nanos(late(second, number).unsigned_abs()));
                 block.record(Wakeup { expected: from, ran }, None);
             }
             analysis.add(&Line::Block(Box::new(block)));
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_bound_is_told_with_what_it_assumes_and_a_refusal_with_its_reason() {
-        let bound = said(600, |second, one| 5_000 + (second * 7_919 + one * 31) % 997);
+        let bound = sentence(600, |second, number| 5_000 + (second * 7_919 + number * 31) % 997);
         assert!(
             bound.contains("its probability is 85.7 % within the next hour and 99.3 % within the next day"),
             "{bound}"
@@ -99,7 +99,7 @@ mod tests {
             bound.contains("times per hour (95 % confidence)") && bound.contains("This assumes"),
             "{bound}"
         );
-        let refused = said(60, |second, one| 5_000 + 100 * second + one % 7);
+        let refused = sentence(60, |second, number| 5_000 + 100 * second + number % 7);
         assert!(refused.contains("1 min 00 s is too short to judge how this machine drifts"), "{refused}");
     }
 }

@@ -1,14 +1,13 @@
-//! A control group as people know it: paths of containers are longer than a line.
+//! Short names of control groups: paths of containers are longer than a line.
 
-/// Letters of a container's id that are shown, as `docker ps` does.
+/// Digits of a container id that are shown, as `docker ps` does.
 const SHOWN: usize = 12;
-/// From so many hexadecimal digits on it is an id.
+/// Minimum number of hexadecimal digits of an id.
 const ID: usize = 32;
-/// Longer paths are told by their last part.
+/// Longer paths are shortened to their last part.
 const LONG: usize = 40;
 
-/// `/system.slice/nginx.service` as it is; of `/kubepods.slice/…/cri-containerd-4d5c0f1ab1f9….scope` its last part, with the
-/// beginning of the id.
+/// `/system.slice/nginx.service` unchanged; of `/kubepods.slice/…/cri-containerd-4d5c0f1ab1f9….scope` the last part with a shortened id.
 pub(crate) fn control_group_name(path: &str) -> String {
     let short = with_short_ids(path);
     match short.rsplit_once('/') {
@@ -21,9 +20,9 @@ fn with_short_ids(path: &str) -> String {
     let is_hex = |letter: char| letter.is_ascii_hexdigit();
     let (mut short, mut rest) = (String::with_capacity(path.len()), path);
     while let Some(start) = rest.find(is_hex) {
-        let (before, from) = rest.split_at(start);
-        let end = from.find(|letter| !is_hex(letter)).unwrap_or(from.len());
-        let (id, after) = from.split_at(end);
+        let (before, tail) = rest.split_at(start);
+        let end = tail.find(|letter| !is_hex(letter)).unwrap_or(tail.len());
+        let (id, after) = tail.split_at(end);
         short.push_str(before);
         short.push_str(if id.len() >= ID { &id[..SHOWN] } else { id });
         rest = after;

@@ -1,27 +1,27 @@
-//! Tables of periodic work.
+//! Results of periodic work.
 
 use std::borrow::Cow;
 
 use howlate_analyse::{Analysis, Interval, Outcome};
 use howlate_model::{Distribution, HasProperties, Property, WorkKind};
 
-use crate::brevity::Brevity;
 use crate::condition::joined;
 use crate::confidence::{larger_ones, left_out, what_the_maxima_support};
+use crate::detail::Brevity;
 use crate::insights::what_this_means;
 use crate::numbers::{count, rough};
 use crate::property::{self, heading, is_usual, varying};
 use crate::prose::wrapped;
 use crate::result_columns::{MAX, MEAN, MEDIAN, MIN, P99, P99_9, RowNumbers};
 use crate::style::{DIM, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// What all conditions have in common, in words, and the properties in which they differ.
+/// The values that all conditions share, as text, and the properties in which they differ.
 pub(crate) fn common_and_varying(all: &[impl HasProperties]) -> (Vec<String>, Vec<Property>) {
     let is_column = |property: &Property| match property {
         Property::Kind => false,
-        // Only guests have a kernel that is not in the line above.
-        Property::Kernel => all.iter().any(|one| one.value(Property::HostLoad).is_some()),
+        // The kernel is in the heading, except that of guests.
+        Property::Kernel => all.iter().any(|condition| condition.value(Property::HostLoad).is_some()),
         _ => true,
     };
     let varying: Vec<Property> = varying(all).into_iter().filter(is_column).collect();
@@ -33,26 +33,26 @@ pub(crate) fn common_and_varying(all: &[impl HasProperties]) -> (Vec<String>, Ve
     (common.filter_map(text).collect(), varying)
 }
 
-/// What stands in a property's column.
-pub(crate) fn cell(one: &impl HasProperties, property: Property) -> String {
-    match (one.value(property), property) {
+/// The cell of a property.
+pub(crate) fn cell(row: &impl HasProperties, property: Property) -> String {
+    match (row.value(property), property) {
         (Some(value), _) => property::value(&value),
         (None, Property::Knob) => property::BASELINE.to_owned(),
-        (None, Property::Clock) => property.text(one),
+        (None, Property::Clock) => property.text(row),
         (None, _) => "–".to_owned(),
     }
 }
 
-/// Which wake-ups a table is of.
+/// Which wake-ups a table counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Counted {
-    /// Every planned one: missed periods count with the latency that they would have had.
+enum CountedWakeups {
+    /// All planned ones: missed periods count with the latency that they would have had.
     Planned,
     /// Those that happened.
     Happened,
 }
 
-impl Counted {
+impl CountedWakeups {
     fn distribution_of(self, outcome: &Outcome) -> Cow<'_, Distribution> {
         match self {
             Self::Planned => outcome.planned(),
@@ -64,18 +64,18 @@ impl Counted {
 const MISSED_COUNT: &str = "Missed periods are counted above, with the latency they would have had. The wake-ups that \
                             happened, uncorrected:";
 
-/// The table, what was in common, the raw numbers where periods were missed, and how sure all is.
+/// The table, the shared values, the raw numbers where periods were missed, and the confidence.
 pub(crate) fn tables(analysis: &Analysis, brevity: Brevity, width: usize) -> String {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let (common, varying) = common_and_varying(&outcomes);
     let about = format!("{} · latency in µs", joined(&common));
     let mut text = format!("{}\n\n", wrapped(&about, width, 0));
-    text.push_str(&table(&outcomes, &varying, Counted::Planned, width));
+    text.push_str(&table(&outcomes, &varying, CountedWakeups::Planned, width));
     text.push('\n');
     let missed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.has_missed()).copied().collect();
     if !missed.is_empty() && !brevity.is(Brevity::WithoutAsides) {
         text.push_str(&format!("{}\n\n", wrapped(MISSED_COUNT, width, 0)));
-        text.push_str(&table(&missed, &varying, Counted::Happened, width));
+        text.push_str(&table(&missed, &varying, CountedWakeups::Happened, width));
         text.push('\n');
     }
     let (certainty, meaning) = (certainty(&outcomes, width), what_this_means(analysis, brevity, width));
@@ -84,8 +84,8 @@ pub(crate) fn tables(analysis: &Analysis, brevity: Brevity, width: usize) -> Str
     text + &certainty + between + &meaning
 }
 
-fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted, width: usize) -> String {
-    let mut table = Columns::without_columns(varying.len());
+fn table(outcomes: &[&Outcome], varying: &[Property], counted: CountedWakeups, width: usize) -> String {
+    let mut table = TextTable::without_columns(varying.len());
     for property in varying {
         let cells = outcomes.iter().map(|outcome| cell(*outcome, *property));
         table.column(heading(*property, Some(WorkKind::Cyclic)), cells);
@@ -97,7 +97,7 @@ fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted, width: u
     table.text(width)
 }
 
-/// How sure the numbers are; for one condition in words, for several the widest statement.
+/// Confidence of the numbers: for one condition in full, for several the weakest statement.
 fn certainty(outcomes: &[&Outcome], width: usize) -> String {
     let mut lines: Vec<String> = left_out(outcomes, &[P99, P99_9]).into_iter().collect();
     if let [outcome] = outcomes {
@@ -108,15 +108,21 @@ fn certainty(outcomes: &[&Outcome], width: usize) -> String {
     lines.iter().map(|line| format!("{}\n", paint(DIM, wrapped(line, width, 0)))).collect()
 }
 
-/// The intervals of the numbers in the first table.
+/// Intervals of the numbers in the first table.
 fn intervals(outcome: &Outcome) -> Option<String> {
     let blocks = outcome.planned_blocks();
-    let between = |name: &str, one: Interval| format!("{name} {} to {}", one.low, one.high);
+    let between = |name: &str, interval: Interval| format!("{name} {} to {}", interval.low, interval.high);
     let p99 = blocks.p99_interval().filter(|_| outcome.percentile(0.99).is_some());
-    let both = [blocks.p50_interval().map(|one| between("median", one)), p99.map(|one| between("p99", one))];
-    let both: Vec<String> = both.into_iter().flatten().collect();
+    let intervals =
+        [blocks.p50_interval().map(|p50| between("median", p50)), p99.map(|p99| between("p99", p99))];
+    let intervals: Vec<String> = intervals.into_iter().flatten().collect();
     let (number, lasted) = blocks.extent();
-    (!both.is_empty()).then(|| {
-        format!("95 % intervals, from {} blocks of {}: {}.", count(number), rough(lasted), both.join(", "))
+    (!intervals.is_empty()).then(|| {
+        format!(
+            "95 % intervals, from {} blocks of {}: {}.",
+            count(number),
+            rough(lasted),
+            intervals.join(", ")
+        )
     })
 }

@@ -1,12 +1,63 @@
-//! How much of a result is shown.
+//! How much of a result is shown, and the command that shows the rest.
+
+use howlate_analyse::Analysis;
+use howlate_model::shell_path;
+
+use crate::prose::wrapped;
+use crate::style::{DIM, paint};
+use crate::untrusted_text::legible;
 
 /// How much of a result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What was asked for; the rest in a line, or on request.
+    /// The answer; the rest in summary, or on request.
     Brief,
-    /// The same with a row for each CPU, where otherwise those of a condition are one.
+    /// Like `Brief`, with a row per CPU instead of one per condition.
     PerCpu,
-    /// Everything, with what it rests on.
+    /// Everything, with the evidence.
     Full,
+}
+
+/// `` `howlate show --details` ``, with the recording if it was named on the command line.
+pub(crate) fn show_again(analysis: &Analysis, options: &str) -> String {
+    match &analysis.path {
+        Some(path) => format!("`howlate show {} {options}`", legible(&shell_path(path))),
+        None => format!("`howlate show {options}`"),
+    }
+}
+
+/// How much of a result is left out; each level includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Brevity {
+    Whole,
+    /// Without side information: versions of languages, numbers without missed periods, each boot, the cost of measuring.
+    WithoutAsides,
+    /// Also without the same facts in other numbers.
+    WithoutRepeats,
+    /// Only the first rows and sentences.
+    Shortest,
+}
+
+impl Brevity {
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Whole, Self::WithoutAsides, Self::WithoutRepeats, Self::Shortest];
+
+    /// Whether it leaves out what `level` leaves out.
+    pub(crate) fn is(self, level: Self) -> bool {
+        self >= level
+    }
+
+    /// How many of `all` rows or sentences to show; `few` in the shortest form.
+    pub(crate) fn of(self, all: usize, few: usize) -> usize {
+        if self == Self::Shortest { all.min(few) } else { all }
+    }
+}
+
+/// `and 12 more: howlate show --details`; empty if `more` is 0.
+pub(crate) fn and_more(analysis: &Analysis, more: usize, indent: usize, width: usize) -> String {
+    if more == 0 {
+        return String::new();
+    }
+    let text = format!("and {more} more: {}", show_again(analysis, "--details"));
+    format!("{:indent$}{}\n", "", paint(DIM, wrapped(&text, width, indent)))
 }

@@ -1,12 +1,12 @@
-//! How a run ended, where it did not do all that was asked.
+//! How a run ended, if it was not completed.
 
 use howlate_analyse::Analysis;
 use howlate_model::EndReason;
 
 use crate::numbers::{count, rough};
 
-/// In a word or two, and as a sentence without its full stop; `None` where it did all.
-const fn words(how: EndReason) -> Option<(&'static str, &'static str)> {
+/// A short form, and a sentence without its full stop; `None` if completed.
+const fn ending_texts(how: EndReason) -> Option<(&'static str, &'static str)> {
     match how {
         EndReason::Done => None,
         EndReason::Interrupted => Some(("interrupted", "It was interrupted")),
@@ -20,40 +20,40 @@ const fn words(how: EndReason) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// What follows a title: ` · interrupted`; empty where the run did all that was asked.
+/// Appended to a title: ` · interrupted`; empty if completed.
 pub fn ending_after_title(analysis: &Analysis) -> String {
     let short = match &analysis.end {
-        Some(end) => words(end.how).map(|(short, _)| short),
+        Some(end) => ending_texts(end.how).map(|(short, _)| short),
         None if analysis.is_running => Some("still running"),
         None => Some("did not end in order"),
     };
     short.map_or_else(String::new, |short| format!(" · {short}"))
 }
 
-/// So many moments are told one by one.
+/// Most marks that are listed.
 const MARKS: usize = 12;
 
-/// When somebody who watched has marked a moment: `Marked by hand: after 12 s and 40 s.`; `None` where nobody did.
+/// The moments marked by hand in the live view: `Marked by hand: after 12 s and 40 s.`; `None` without any.
 pub fn marked(analysis: &Analysis) -> Option<String> {
-    let mut after: Vec<String> =
+    let mut times: Vec<String> =
         analysis.marks.iter().take(MARKS).map(|at| rough(at.since(analysis.header.at))).collect();
-    let last = after.pop()?;
+    let last = times.pop()?;
     let more = match analysis.marks.len().saturating_sub(MARKS) {
         0 => String::new(),
         more => format!(", and {} more", count(more as u64)),
     };
-    let all = if after.is_empty() { last } else { format!("{} and {last}", after.join(", ")) };
+    let all = if times.is_empty() { last } else { format!("{} and {last}", times.join(", ")) };
     Some(format!("Marked by hand: after {all}{more}."))
 }
 
-/// As a sentence without its full stop; `None` where the run did all that was asked, or nobody knows how it ended.
+/// A sentence without its full stop; `None` if completed, or unknown.
 pub(crate) fn early_ending(analysis: &Analysis) -> Option<&'static str> {
-    words(analysis.end.as_ref()?.how).map(|(_, sentence)| sentence)
+    ending_texts(analysis.end.as_ref()?.how).map(|(_, sentence)| sentence)
 }
 
-/// Why a run that ended so shows of no limit that it was kept.
+/// Why limits cannot be said to hold after such a run.
 pub(crate) fn why_not_whole(how: Option<EndReason>) -> String {
-    let sentence = how.and_then(words).map_or("It did not end in order", |(_, sentence)| sentence);
+    let sentence = how.and_then(ending_texts).map_or("It did not end in order", |(_, sentence)| sentence);
     match sentence.strip_prefix("It ") {
         Some(rest) => format!("the run {rest}"),
         None => sentence.replacen("The", "the", 1),

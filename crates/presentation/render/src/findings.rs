@@ -1,4 +1,4 @@
-//! What `howlate doctor` says: findings in words, the worst last, where a terminal ends.
+//! `howlate doctor`: findings as text, the worst last.
 
 use anstyle::Style;
 use howlate_model::{Finding, Verdict};
@@ -8,51 +8,51 @@ use crate::detail::Detail;
 use crate::prose::{WIDEST, lines, text_width};
 use crate::style::{BOLD, COMMAND, DIM, GOOD, HEADING, STOP, WARN, paint};
 
-/// Text narrower than this is harder to read than text that the terminal breaks.
+/// Narrower text is harder to read than text broken by the terminal.
 const NARROWEST: usize = 40;
 
-/// Words for findings, grouped by verdict, in lines of about `width` columns.
+/// The findings by verdict, in lines of about `width` columns.
 ///
-/// The text carries ANSI colours; whoever prints it strips them where they are not wanted.
-/// Commands can be copied.
+/// The text has ANSI colours; the caller strips them for a file. Commands stay copyable.
 pub fn findings(findings: &[Finding], width: usize, detail: Detail) -> String {
-    let notes = findings.iter().filter(|one| one.verdict == Verdict::Note).count();
-    // First fewer of what costs nothing, then less of what could not be read and of what to do.
-    let fewer = (0..=notes).rev().map(|notes| Extent { notes, ..Extent::WHOLE });
+    let notes = findings.iter().filter(|finding| finding.verdict == Verdict::Note).count();
+    // First leave out notes, then what could not be read and the steps.
+    let fewer = (0..=notes).rev().map(|notes| FindingsExtent { notes, ..FindingsExtent::WHOLE });
     let least = [(usize::MAX, 1), (0, usize::MAX), (0, 1)];
-    let least = least.map(|(unknown, steps)| Extent { notes: 0, unknown, steps, ..Extent::WHOLE });
-    let fewest = |costs| Extent { notes: 0, unknown: 0, steps: 1, costs };
-    let costs = findings.iter().filter(|one| one.verdict == Verdict::Costs).count();
+    let least =
+        least.map(|(unknown, steps)| FindingsExtent { notes: 0, unknown, steps, ..FindingsExtent::WHOLE });
+    let fewest = |costs| FindingsExtent { notes: 0, unknown: 0, steps: 1, costs };
+    let costs = findings.iter().filter(|finding| finding.verdict == Verdict::Costs).count();
     let least = least.into_iter().chain((1..costs).rev().map(fewest));
-    let text = |extent: Extent| of_extent(findings, width, detail, extent);
+    let text = |extent: FindingsExtent| page_text(findings, width, detail, extent);
     if detail == Detail::Full {
-        return text(Extent::WHOLE);
+        return text(FindingsExtent::WHOLE);
     }
     let mut texts = fewer.chain(least).map(text);
     let fitting = texts.clone().find(|text| text.lines().count() <= MOST_LINES);
     fitting.or_else(|| texts.next_back()).unwrap_or_default()
 }
 
-/// Lines of a screen and a half, without the machine above and the last run below.
+/// A screen and a half, less the machine above and the last run below.
 const MOST_LINES: usize = 32;
 
-/// How much is shown.
+/// How much is shown of each verdict.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
-    /// Of what is worth knowing and costs nothing.
+struct FindingsExtent {
+    /// Findings that are worth knowing and cost nothing.
     notes: usize,
-    /// Of what could not be read.
+    /// Findings that could not be read.
     unknown: usize,
-    /// What to do about each of the others.
+    /// Steps of each other finding.
     steps: usize,
-    /// Of what costs something; what makes real-time work impossible is always there.
+    /// Findings that cost latency; those that block real-time work are always shown.
     costs: usize,
 }
 
-impl Extent {
+impl FindingsExtent {
     const WHOLE: Self = Self { notes: usize::MAX, unknown: usize::MAX, steps: usize::MAX, costs: usize::MAX };
 
-    /// How many findings of a verdict.
+    /// Number of findings shown for a verdict.
     const fn of(self, verdict: Verdict) -> usize {
         match verdict {
             Verdict::Note => self.notes,
@@ -63,8 +63,8 @@ impl Extent {
     }
 }
 
-fn of_extent(findings: &[Finding], width: usize, detail: Detail, extent: Extent) -> String {
-    let mut page = Page {
+fn page_text(findings: &[Finding], width: usize, detail: Detail, extent: FindingsExtent) -> String {
+    let mut page = FindingsPage {
         text: String::new(),
         width: width.clamp(NARROWEST, WIDEST),
         terminal: width.max(NARROWEST),
@@ -72,8 +72,9 @@ fn of_extent(findings: &[Finding], width: usize, detail: Detail, extent: Extent)
         extent,
     };
     for group in GROUPS {
-        let members: Vec<&Finding> = findings.iter().filter(|one| one.verdict == group.verdict).collect();
-        page.group(&group, &members);
+        let members: Vec<&Finding> =
+            findings.iter().filter(|finding| finding.verdict == group.verdict).collect();
+        page.add_group(&group, &members);
     }
     if detail != Detail::Full && !page.text.is_empty() {
         page.text.push('\n');
@@ -85,16 +86,16 @@ fn of_extent(findings: &[Finding], width: usize, detail: Detail, extent: Extent)
     page.text
 }
 
-/// How findings of one verdict are headed and marked.
-struct Group {
+/// Heading and mark of the findings of a verdict.
+struct FindingGroup {
     verdict: Verdict,
     heading: &'static str,
     mark: char,
     style: Style,
 }
 
-/// In the order in which they are said.
-const GROUPS: [Group; 5] = [
+/// In the order of the output.
+const GROUPS: [FindingGroup; 5] = [
     group(Verdict::Good, "As it should be", '✓', GOOD),
     group(Verdict::Note, "Worth knowing", '·', PLAIN),
     group(Verdict::Unknown, "Could not be read", '?', WARN),
@@ -102,31 +103,31 @@ const GROUPS: [Group; 5] = [
     group(Verdict::Blocks, "Blocks real-time work", '✗', STOP),
 ];
 
-const fn group(verdict: Verdict, heading: &'static str, mark: char, style: Style) -> Group {
-    Group { verdict, heading, mark, style }
+const fn group(verdict: Verdict, heading: &'static str, mark: char, style: Style) -> FindingGroup {
+    FindingGroup { verdict, heading, mark, style }
 }
 
 const PLAIN: Style = Style::new();
 
-/// Columns before what is said below a finding, and before what stands beside a label.
+/// Indentation below a finding, and width of the label column.
 const INDENT: usize = 4;
 const LABEL: usize = 11;
-/// Columns more before what stands below its label.
+/// Further indentation of text below its label.
 const BELOW: usize = 2;
 
-/// The text so far.
-struct Page {
+/// The text while it is built.
+struct FindingsPage {
     text: String,
-    /// Columns that sentences may take.
+    /// Width of sentences.
     width: usize,
-    /// Of commands, which are better in one line.
+    /// Width of commands, which had better not be broken.
     terminal: usize,
     detail: Detail,
-    extent: Extent,
+    extent: FindingsExtent,
 }
 
-impl Page {
-    fn group(&mut self, group: &Group, members: &[&Finding]) {
+impl FindingsPage {
+    fn add_group(&mut self, group: &FindingGroup, members: &[&Finding]) {
         if members.is_empty() {
             return;
         }
@@ -140,13 +141,13 @@ impl Page {
         if shown == 0 {
             return self.line(0, HEADING, &format!("{}: {}", group.heading, count_of(members.len())));
         }
-        let of = if shown < members.len() { format!("{shown} of ") } else { String::new() };
-        self.line(0, HEADING, &format!("{} ({of}{})", group.heading, members.len()));
+        let part = if shown < members.len() { format!("{shown} of ") } else { String::new() };
+        self.line(0, HEADING, &format!("{} ({part}{})", group.heading, members.len()));
         for (number, finding) in members.iter().take(shown).enumerate() {
             if self.detail == Detail::Full && number > 0 {
                 self.text.push('\n');
             }
-            self.found(group, finding);
+            self.finding(group, finding);
             if self.detail == Detail::Full {
                 self.body(finding);
             } else {
@@ -155,12 +156,12 @@ impl Page {
         }
     }
 
-    /// Of what costs something; the rest is not explained unless asked for.
+    /// The steps of a finding that costs something; other findings are explained only in full.
     fn what_to_do(&mut self, finding: &Finding) {
         if let Some(remedy) = finding.remedy.as_ref().filter(|_| finding.verdict <= Verdict::Costs) {
             let is_host = |step: &String| step.starts_with('#');
             let count = remedy.apply.iter().filter(|step| !is_host(step)).count();
-            // A part of what has to be done is worse than none: it looks as if it were all.
+            // Incomplete steps would be worse than none: they look complete.
             if count > self.extent.steps {
                 return self.beside("do", PLAIN, &format!("{count} steps: `howlate doctor --verbose`"));
             }
@@ -168,7 +169,7 @@ impl Page {
         }
     }
 
-    fn found(&mut self, group: &Group, finding: &Finding) {
+    fn finding(&mut self, group: &FindingGroup, finding: &Finding) {
         let style = if finding.verdict <= Verdict::Costs { BOLD } else { PLAIN };
         for (number, line) in lines(&finding.found, self.width - INDENT).iter().enumerate() {
             let mark = if number == 0 { group.mark } else { ' ' };
@@ -207,7 +208,7 @@ impl Page {
         }
     }
 
-    /// Commands in lines of their own; a sentence is broken like any other text.
+    /// Commands on lines of their own; sentences are broken like other text.
     fn steps(&mut self, label: &str, steps: &[String]) {
         for (number, step) in steps.iter().enumerate() {
             let label = if number == 0 { label } else { "" };
@@ -221,7 +222,7 @@ impl Page {
         }
     }
 
-    /// What was read, and where.
+    /// Files that were read, with their contents.
     fn evidence(&mut self, finding: &Finding) {
         for (number, evidence) in finding.evidence.iter().enumerate() {
             let value = if evidence.value.is_empty() { "(empty)" } else { &evidence.value };
@@ -231,7 +232,7 @@ impl Page {
         self.labelled("name", DIM, finding.id.name());
     }
 
-    /// Text beside a label, broken to the width; below it, where a word is wider than what is beside.
+    /// Text beside a label, broken to the width; below the label if a word does not fit beside it.
     fn beside(&mut self, label: &str, style: Style, text: &str) {
         let room = self.width - INDENT - LABEL;
         let beside = lines(text, room);
@@ -261,7 +262,7 @@ fn count_of(findings: usize) -> String {
     if findings == 1 { "1 thing".to_owned() } else { format!("{findings} things") }
 }
 
-/// The text in a style; blanks have none to show.
+/// Text in a style; blanks need none.
 fn styled(style: Style, text: &str) -> String {
     if text.trim().is_empty() { text.to_owned() } else { paint(style, text) }
 }
@@ -299,7 +300,7 @@ mod tests {
         }
     }
 
-    /// The text as a file would get it, without colours.
+    /// The text without colours.
     fn plain(text: &str) -> String {
         let mut plain = String::new();
         let mut inside = false;
@@ -331,12 +332,12 @@ to undo it, and what was read.
         assert_eq!(text, expected);
     }
 
-    /// Whatever a machine has: a screen and a half, with what costs something on the last screen.
+    /// Fits a screen and a half on any machine, with the costs on the last screen.
     #[test]
     fn what_costs_nothing_makes_room_for_what_does() {
-        let of = |verdict, text: &str| finding(FindingId::Tick, verdict, text);
-        let mut all = vec![of(Verdict::Note, &"long note ".repeat(9)); 20];
-        all.extend(vec![of(Verdict::Unknown, "not read"); 3]);
+        let finding_with = |verdict, text: &str| finding(FindingId::Tick, verdict, text);
+        let mut all = vec![finding_with(Verdict::Note, &"long note ".repeat(9)); 20];
+        all.extend(vec![finding_with(Verdict::Unknown, "not read"); 3]);
         all.extend(vec![slack(); 4]);
         let text = plain(&findings(&all, 80, Detail::Brief));
         assert!(text.lines().count() <= MOST_LINES, "{text}");

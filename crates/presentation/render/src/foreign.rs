@@ -1,24 +1,25 @@
-//! Tables of what other programs measured.
+//! Results measured by other programs.
 
 use howlate_analyse::{Analysis, Outcome};
 
 use crate::numbers::count;
 use crate::result_columns::{MAX, MEDIAN, MIN, P99, P99_9, RowNumbers};
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// One row per thread or CPU of its file.
+/// One row per thread or CPU of the file.
 pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let outcomes = analysis.outcomes();
-    let mut table = Columns::without_columns(2);
-    table.column("measured by", outcomes.iter().map(|one| one.condition.work.mechanism().to_string()));
-    table.column("of", outcomes.iter().map(|one| place(one, outcomes)));
-    table.column("values", outcomes.iter().map(|one| count(one.count())));
-    let numbers = outcomes.iter().map(|one| RowNumbers::all_of(one.summary()));
+    let mut table = TextTable::without_columns(2);
+    table
+        .column("measured by", outcomes.iter().map(|outcome| outcome.condition.work.mechanism().to_string()));
+    table.column("of", outcomes.iter().map(|outcome| place(outcome, outcomes)));
+    table.column("values", outcomes.iter().map(|outcome| count(outcome.count())));
+    let numbers = outcomes.iter().map(|outcome| RowNumbers::all_of(outcome.summary()));
     table.results(&[MIN, MEDIAN, P99, P99_9, MAX], &numbers.collect::<Vec<_>>());
     format!("Results of another program · µs\n\n{}\n", table.text(width))
 }
 
-/// What a row is about: as the file names it, and its CPU, or its number where others have the same name.
+/// Name of a row: that in the file with its CPU, or its number if the name is not unique.
 fn place(outcome: &Outcome, all: &[Outcome]) -> String {
     let name = &outcome.condition.name;
     let is_only = || all.iter().filter(|other| other.condition.name == *name).count() == 1;

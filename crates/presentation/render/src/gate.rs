@@ -1,11 +1,11 @@
-//! How often a limit raises a false alarm, a line for each.
+//! How often limits raise false alarms, a line each.
 
 use howlate_analyse::{Check, GateTrust, LEAST_SHARE, LimitVerdict, UnknownShare, gate_trust};
 use howlate_model::Limit;
 
 use crate::numbers::rough;
 
-/// A line for each limit that was judged: of its conditions the one that fails most often, or of which least is known.
+/// A line per limit that was judged, about the condition that fails most often, or with least evidence.
 pub fn gate_lines(checks: &[Check<'_>]) -> Vec<String> {
     let mut limits: Vec<Limit> = Vec::new();
     for limit in checks.iter().filter(is_judged).filter_map(|check| check.limit) {
@@ -21,25 +21,25 @@ fn is_judged(check: &&Check<'_>) -> bool {
 }
 
 fn line(limit: Limit, checks: &[Check<'_>]) -> Option<String> {
-    let of_it = checks.iter().filter(is_judged).filter(|check| check.limit == Some(limit));
-    let each = of_it.filter_map(|check| gate_trust(check.outcome, limit));
-    let worst = each.max_by(|one, other| doubt(one).total_cmp(&doubt(other)))?;
-    Some(format!("{limit}: {}\n", words(&worst)))
+    let of_limit = checks.iter().filter(is_judged).filter(|check| check.limit == Some(limit));
+    let trusts = of_limit.filter_map(|check| gate_trust(check.outcome, limit));
+    let worst = trusts.max_by(|trust, other| doubt(trust).total_cmp(&doubt(other)))?;
+    Some(format!("{limit}: {}\n", sentence(&worst)))
 }
 
-/// What is not known is doubted most.
-fn doubt(one: &GateTrust) -> f64 {
-    one.exceeds.unwrap_or(2.0)
+/// An unknown share sorts as the worst.
+fn doubt(trust: &GateTrust) -> f64 {
+    trust.exceeds.unwrap_or(2.0)
 }
 
 /// `3 % (at most 20 %) of runs this long (30 s) would exceed it by chance.`
-fn words(trust: &GateTrust) -> String {
+fn sentence(trust: &GateTrust) -> String {
     let (run, trusted) = (rough(trust.run), percent(trust.trusted));
     let after = trust.trusted_after.map(rough);
     match (trust.exceeds, trust.unknown, after) {
         (Some(share), _, after) => {
             let runs =
-                format!("{}{} of runs this long ({run}) would exceed it", in_words(share), range(trust));
+                format!("{}{} of runs this long ({run}) would exceed it", share_text(share), range(trust));
             match after.filter(|_| share > trust.trusted) {
                 Some(after) => format!("{runs} by chance; {trusted} takes runs of {after}."),
                 None if share > trust.trusted => {
@@ -63,7 +63,7 @@ fn words(trust: &GateTrust) -> String {
     }
 }
 
-/// ` (2 to 30 %)`: as far as one run tells; nothing where its ends are told alike.
+/// ` (2 to 30 %)`: the confidence interval; empty where its ends round to the same value.
 fn range(trust: &GateTrust) -> String {
     match trust.exceeds_between {
         Some((low, high)) if percent(low) == percent(high) => String::new(),
@@ -73,11 +73,11 @@ fn range(trust: &GateTrust) -> String {
     }
 }
 
-fn in_words(share: f64) -> String {
+fn share_text(share: f64) -> String {
     if share < LEAST_SHARE { format!("less than {}", percent(LEAST_SHARE)) } else { percent(share) }
 }
 
-/// Whole per cents, `99` at most: what was seen in one run is never certain.
+/// Whole per cents from 1 to 99: a single run never proves certainty.
 fn percent(share: f64) -> String {
     format!("{:.0} %", (share * 100.0).clamp(1.0, 99.0))
 }
@@ -100,7 +100,7 @@ mod tests {
             unknown,
         };
         let few = Some(UnknownShare::TooFewEvents);
-        let said: Vec<String> = [
+        let sentences: Vec<String> = [
             trust(Some(0.034), None, Some(20)),
             trust(Some(0.3), None, Some(95)),
             trust(Some(0.002), None, Some(4)),
@@ -110,11 +110,11 @@ mod tests {
             trust(None, Some(UnknownShare::TooShort), None),
         ]
         .iter()
-        .map(words)
+        .map(sentence)
         .collect();
         let cannot = "how often runs this long (30.0 s) exceed it by chance cannot be said";
         assert_eq!(
-            said,
+            sentences,
             [
                 "3 % (at most 7 %) of runs this long (30.0 s) would exceed it by chance.",
                 "30 % (2 to 60 %) of runs this long (30.0 s) would exceed it by chance; 5 % takes runs of 1 min 35 s.",

@@ -1,4 +1,4 @@
-//! The guests that conditions were measured in, and what the host did to them.
+//! The guests of a run, and what the host did to them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,28 +6,27 @@ use std::collections::HashSet;
 use howlate_analyse::Analysis;
 use howlate_model::{Accelerator, Boot, BootEnd, Condition, Property, Span};
 
-use crate::ask_again::show_again;
-use crate::brevity::Brevity;
 use crate::condition::named_by;
+use crate::detail::{Brevity, show_again};
 use crate::numbers::micros;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// The part of each kind of guest, under its name and with what is known of the guest in place of
-/// the host; everything, without a name, where nothing was measured in guests.
+/// The results by kind of guest, with its name, and with the guest's system in place of the host's. A single entry without a name
+/// if nothing was measured in guests.
 pub(crate) fn parts(analysis: &Analysis) -> Vec<(String, Cow<'_, Analysis>)> {
     if analysis.boots.is_empty() {
         return vec![(String::new(), Cow::Borrowed(analysis))];
     }
     let mut names: Vec<String> = analysis.outcomes().iter().map(|outcome| name(&outcome.condition)).collect();
-    let mut known = HashSet::new();
-    names.retain(|name| known.insert(name.clone()));
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     names.into_iter().map(|name| (name.clone(), Cow::Owned(part(analysis, &name)))).collect()
 }
 
-fn part(analysis: &Analysis, of: &str) -> Analysis {
-    let mut part = analysis.only(|condition| name(condition) == of);
+fn part(analysis: &Analysis, guest_name: &str) -> Analysis {
+    let mut part = analysis.only(|condition| name(condition) == guest_name);
     let kernel = part.outcomes().first().map(|outcome| outcome.condition.kernel.clone());
     if let Some(boot) = analysis.boots.iter().find(|boot| Some(&boot.kernel) == kernel.as_ref()) {
         part.header.system = boot.system.clone();
@@ -42,7 +41,7 @@ pub(crate) fn name(condition: &Condition) -> String {
     named_by(condition, &[Property::Kernel, Property::HostLoad, Property::VcpuPolicy])
 }
 
-/// What `tables` makes of each kind of guest, under its name.
+/// The tables of each kind of guest, below its name.
 pub(crate) fn sections(analysis: &Analysis, width: usize, tables: impl Fn(&Analysis) -> String) -> String {
     let section = |(name, part): (String, Cow<'_, Analysis>)| {
         let heading = if name.is_empty() {
@@ -82,7 +81,7 @@ pub(crate) fn tables(analysis: &Analysis, brevity: Brevity, width: usize) -> Str
         "waited, ms",
         "host's steal, ms",
     ];
-    let mut table = Columns::new(&headings.map(str::to_owned), 3);
+    let mut table = TextTable::new(&headings.map(str::to_owned), 3);
     for boot in &analysis.boots {
         let ended = analysis.boots_ended.iter().find(|ended| ended.boot == boot.boot);
         table.row(row(boot, ended));
@@ -93,7 +92,7 @@ pub(crate) fn tables(analysis: &Analysis, brevity: Brevity, width: usize) -> Str
     format!("{title}\n\n{}\n{meaning}\n{waits}", table.text(width))
 }
 
-/// ` (PREEMPT_DYNAMIC, PREEMPT_RT)`: what tells a real-time kernel from an ordinary one, whatever its name.
+/// ` (PREEMPT_DYNAMIC, PREEMPT_RT)`: real-time kernels do not always say so in their names.
 fn preemption_models(boots: &[Boot]) -> String {
     let mut models: Vec<&str> = boots.iter().filter_map(|boot| boot.system.preemption.as_deref()).collect();
     models.sort_unstable();
@@ -101,14 +100,15 @@ fn preemption_models(boots: &[Boot]) -> String {
     if models.is_empty() { String::new() } else { format!(" ({})", models.join(", ")) }
 }
 
-/// A wait below this share of the time is not worth a word, in percent.
+/// Minimum share of waiting, in percent, to be mentioned.
 const FELT: u64 = 2;
 
-/// How much the host itself held the guests up.
+/// How long vCPUs waited for CPUs of the host.
 fn waits(analysis: &Analysis) -> Option<String> {
     let whole: u64 =
-        analysis.boots_ended.iter().map(|one| one.elapsed.as_nanos() * one.vcpus.len() as u64).sum();
-    let waited = analysis.boots_ended.iter().flat_map(|one| &one.vcpus).map(|vcpu| vcpu.waited.as_nanos());
+        analysis.boots_ended.iter().map(|ended| ended.elapsed.as_nanos() * ended.vcpus.len() as u64).sum();
+    let waited =
+        analysis.boots_ended.iter().flat_map(|ended| &ended.vcpus).map(|vcpu| vcpu.waited.as_nanos());
     let percent = (waited.sum::<u64>() * 100).checked_div(whole).filter(|percent| *percent >= FELT)?;
     Some(format!(
         "The guests' CPUs spent {percent} % of the time waiting for a CPU of the host, so part of the lateness is the host's. {}",
@@ -116,9 +116,9 @@ fn waits(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// What keeps the host from holding guests up. An emulated CPU computes where a real one would halt: above ordinary threads it
-/// takes their CPU away (an ordinary sleeper on the host: p99 from 1.4 to 490 ms), while the emulator's own thread, which serves
-/// its timers, remains below.
+/// What would help on the host. There is no real-time priority for an emulated CPU: it computes where a real one would halt, and
+/// takes the CPU from ordinary threads (an ordinary sleeper on the host: p99 from 1.4 to 490 ms), among them the emulator's own
+/// thread, which serves its timers.
 fn remedy(boots: &[Boot]) -> &'static str {
     let is_realtime = |boot: &Boot| boot.vcpus.iter().any(|thread| thread.policy.priority().is_some());
     if boots.iter().any(|boot| boot.accelerator == Accelerator::Tcg) {
@@ -137,9 +137,9 @@ fn millis(span: Span) -> String {
 }
 
 fn row(boot: &Boot, ended: Option<&BootEnd>) -> Vec<String> {
-    let sum = |of: fn(&howlate_model::VcpuTime) -> Span| {
+    let sum = |time: fn(&howlate_model::VcpuTime) -> Span| {
         let vcpus = ended.filter(|ended| !ended.vcpus.is_empty());
-        let total = vcpus.map(|ended| ended.vcpus.iter().map(of).fold(Span::ZERO, Span::plus));
+        let total = vcpus.map(|ended| ended.vcpus.iter().map(time).fold(Span::ZERO, Span::plus));
         total.map_or_else(|| "–".to_owned(), millis)
     };
     let steal = ended.and_then(|ended| ended.host_steal);
@@ -197,14 +197,14 @@ mod tests {
 
     #[test]
     fn the_emulator_stands_above_the_cpus_that_it_serves_and_who_may_starve_is_said() {
-        let said = remedy(&[booted(Accelerator::Kvm, Policy::OTHER)]);
-        assert!(said.contains("`--vcpu-policy fifo:1 --emulator-policy fifo:2`"), "{said}");
-        assert!(said.contains("not tried") && said.contains("starves every ordinary program"), "{said}");
+        let text = remedy(&[booted(Accelerator::Kvm, Policy::OTHER)]);
+        assert!(text.contains("`--vcpu-policy fifo:1 --emulator-policy fifo:2`"), "{text}");
+        assert!(text.contains("not tried") && text.contains("starves every ordinary program"), "{text}");
     }
 
     #[test]
     fn what_was_done_is_not_advised() {
-        let said = remedy(&[booted(Accelerator::Kvm, "fifo:1".parse().unwrap())]);
-        assert!(!said.contains("--vcpu-policy"), "{said}");
+        let text = remedy(&[booted(Accelerator::Kvm, "fifo:1".parse().unwrap())]);
+        assert!(!text.contains("--vcpu-policy"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The result of all guests, and what their comparison says.
+//! The result of guests with their comparison.
 
 use howlate_analyse::compare::{Comparison, Criteria, Track, within};
 use howlate_model::{Condition, Property};
@@ -8,10 +8,10 @@ use crate::compare::{ComparisonReport, comparison_below};
 use crate::prose::wrapped;
 use crate::result::report_within;
 
-/// Of all statements together.
+/// Joint confidence of all comparisons.
 const CONFIDENCE: f64 = 0.95;
 
-/// The tables, then a comparison by everything in which the guests differ, with the answer last.
+/// The tables, then a comparison by each property in which the guests differ, the answer last.
 pub fn guests(track: &Track, width: usize) -> String {
     let (mut enough, mut text) = (0, String::new());
     for comparison in differing(track).filter_map(|property| compared(track, property)) {
@@ -34,28 +34,28 @@ fn differing(track: &Track) -> impl Iterator<Item = Property> {
     all.into_iter().filter(differs)
 }
 
-const ASKED: Criteria = Criteria { confidence: CONFIDENCE, margin: None };
+const CRITERIA: Criteria = Criteria { confidence: CONFIDENCE, margin: None };
 
-/// `None` where nothing differs in it.
+/// `None` where nothing could be compared.
 fn compared(track: &Track, property: Property) -> Option<Comparison> {
-    within(track, property, None, ASKED).ok().filter(|comparison| !comparison.compared.is_empty())
+    within(track, property, None, CRITERIA).ok().filter(|comparison| !comparison.compared.is_empty())
 }
 
 fn below(track: &Track, comparison: &Comparison, width: usize) -> String {
     let base = ("", &track.analysis);
-    let report = ComparisonReport { comparison, asked: ASKED, base, news: &[] };
+    let report = ComparisonReport { comparison, criteria: CRITERIA, base, news: &[] };
     format!("\n{}", comparison_below(&report, width))
 }
 
-/// A statement about kernels needs so many boots of each: turns of one boot have its luck in common.
+/// A caution about too few boots: turns of one boot are correlated.
 fn few_boots(track: &Track, enough: usize, width: usize) -> Option<String> {
     let boots = &track.analysis.boots;
     let kind = |number: usize| (&boots[number].kernel, &boots[number].on_host);
-    let of_kind = |one: usize| (0..boots.len()).filter(|other| kind(*other) == kind(one)).count();
-    let least = (0..boots.len()).map(of_kind).min()?;
-    let were = if least == 1 { "was 1 boot".to_owned() } else { format!("were {least} boots") };
+    let boots_of_kind = |number: usize| (0..boots.len()).filter(|other| kind(*other) == kind(number)).count();
+    let fewest = (0..boots.len()).map(boots_of_kind).min()?;
+    let were = if fewest == 1 { "was 1 boot".to_owned() } else { format!("were {fewest} boots") };
     let text = format!(
         "All turns of one boot share its conditions, which the comparison does not account for: there {were} of each kind of guest. Use `--rounds {enough}` to compare them."
     );
-    (least < enough).then(|| format!("{}\n", wrapped(&text, width, 0)))
+    (fewest < enough).then(|| format!("{}\n", wrapped(&text, width, 0)))
 }

@@ -1,5 +1,5 @@
-//! Explanations in words. A cause is stated where a control shows it; otherwise the numbers are called
-//! consistent with it, and the control that would tell is named.
+//! Explanations as sentences. A cause is stated only if a control experiment shows it; otherwise the numbers are called consistent
+//! with it, and the control that would tell is named.
 
 use howlate_analyse::{
     Analysis, AwakeControl, CallSlack, Insight, LatenessStep, Outcome, PriorityEffect, Punctuality, Ratio,
@@ -7,8 +7,8 @@ use howlate_analyse::{
 };
 use howlate_model::{Latency, Property};
 
-use crate::brevity::{Brevity, and_more};
 use crate::condition::{among, named_by, phrases};
+use crate::detail::{Brevity, and_more};
 use crate::numbers::{count, length};
 use crate::property::varying;
 use crate::prose::wrapped;
@@ -17,21 +17,21 @@ use crate::recurrence;
 use crate::steps;
 use crate::style::{HEADING, paint};
 
-/// What the numbers of a recording mean, a sentence or two each.
+/// Sentences on what the numbers of a recording mean.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let steps = steps::sentences(analysis).into_iter().chain(recurrence::sentences(analysis));
-    steps.chain(insights(analysis).iter().map(|one| insight(one, analysis))).collect()
+    steps.chain(insights(analysis).iter().map(|found| insight(found, analysis))).collect()
 }
 
-/// The same as a paragraph below a table; empty where nothing is explained.
+/// The sentences as a paragraph; empty without any.
 pub(crate) fn what_this_means(analysis: &Analysis, brevity: Brevity, width: usize) -> String {
     meaning(analysis, &sentences(analysis), brevity, width)
 }
 
-/// Sentences that say enough where there is little room.
+/// Sentences in the shortest form.
 const FEW: usize = 3;
 
-/// Sentences below the heading of what the numbers mean.
+/// Sentences below a heading.
 pub(crate) fn meaning(analysis: &Analysis, sentences: &[String], brevity: Brevity, width: usize) -> String {
     if sentences.is_empty() {
         return String::new();
@@ -42,11 +42,11 @@ pub(crate) fn meaning(analysis: &Analysis, sentences: &[String], brevity: Brevit
     format!("{}\n{lines}{more}\n", paint(HEADING, "What this means"))
 }
 
-/// What an explanation says, and what to do. It names its conditions where there are others.
+/// The explanation with its conditions, if there are others.
 pub(crate) fn insight(insight: &Insight, analysis: &Analysis) -> String {
     let text = explanation(insight, analysis);
     match among(analysis, conditions(insight)) {
-        // These name their conditions themselves.
+        // These two name their conditions themselves.
         Some(names) if !matches!(insight, Insight::Turns(_) | Insight::Priority(_)) => {
             format!("{text} Applies to: {names}.")
         }
@@ -54,7 +54,7 @@ pub(crate) fn insight(insight: &Insight, analysis: &Analysis) -> String {
     }
 }
 
-/// By index in the recording's header.
+/// Indices of conditions in the recording's header.
 fn conditions(insight: &Insight) -> &[u32] {
     match insight {
         Insight::Turns(Punctuality { conditions, .. })
@@ -66,7 +66,7 @@ fn conditions(insight: &Insight) -> &[u32] {
     }
 }
 
-/// What an explanation says, and what to do.
+/// The explanation, and what to do.
 pub(crate) fn explanation(insight: &Insight, analysis: &Analysis) -> String {
     match insight {
         Insight::Turns(turns) => of_turns(turns, analysis),
@@ -80,8 +80,8 @@ pub(crate) fn explanation(insight: &Insight, analysis: &Analysis) -> String {
 
 /// `A 1 ms loop (other): 99 % of iterations start within 137 µs; 0.1 % start more than 4.69 ms late.`
 fn of_turns(turns: &Punctuality, analysis: &Analysis) -> String {
-    let of = turns.conditions.first().and_then(|index| outcome(analysis, *index));
-    let circumstances = of.map_or_else(String::new, |outcome| circumstances(outcome, analysis));
+    let outcome = turns.conditions.first().and_then(|index| outcome(analysis, *index));
+    let circumstances = outcome.map_or_else(String::new, |outcome| circumstances(outcome, analysis));
     let (period, late) = (length(turns.period), iterations(turns));
     format!("A {period} loop{circumstances}: {late} {}", period_late(turns))
 }
@@ -102,20 +102,20 @@ pub(crate) fn period_late(turns: &Punctuality) -> String {
     }
 }
 
-/// What a loop ran with: its policy, and what differs in the recording, but not the threads, which count together.
+/// The policy of a loop and the properties that vary in the recording, except those of single threads.
 fn circumstances(outcome: &Outcome, analysis: &Analysis) -> String {
     let all: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let elsewhere = [Property::Policy, Property::Cpu, Property::Thread, Property::Length, Property::Kind];
     let differ = varying(&all).into_iter().filter(|property| !elsewhere.contains(property));
-    let named: Vec<Property> = std::iter::once(Property::Policy).chain(differ).collect();
-    let words = phrases(outcome, &named);
-    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+    let properties: Vec<Property> = std::iter::once(Property::Policy).chain(differ).collect();
+    let phrases = phrases(outcome, &properties);
+    if phrases.is_empty() { String::new() } else { format!(" ({})", phrases.join(", ")) }
 }
 
 fn of_priority(gain: &PriorityEffect, analysis: &Analysis) -> String {
     let ratio = Ratio::Settled { low: gain.ratio_low, high: gain.ratio_high, pairs: gain.pairs };
-    let of = gain.conditions.first().and_then(|index| outcome(analysis, *index));
-    let where_seen = of.map_or_else(String::new, |outcome| named_by(outcome, &[Property::Load]));
+    let outcome = gain.conditions.first().and_then(|index| outcome(analysis, *index));
+    let where_seen = outcome.map_or_else(String::new, |outcome| named_by(outcome, &[Property::Load]));
     let where_seen = if where_seen.is_empty() { where_seen } else { format!(" ({where_seen})") };
     format!(
         "Real-time priority ({}) lowers the p99 of a turn from {} to {}{where_seen}{}",
@@ -126,16 +126,16 @@ fn of_priority(gain: &PriorityEffect, analysis: &Analysis) -> String {
     )
 }
 
-/// The outcome of the condition with this index in the header; an analysis may be a part of its recording.
+/// The outcome of a condition by its index in the header; `None` where the analysis is only a part of the recording.
 fn outcome(analysis: &Analysis, index: u32) -> Option<&Outcome> {
     let condition = analysis.header.conditions.get(index as usize)?;
     analysis.outcomes().iter().find(|outcome| outcome.condition == *condition)
 }
 
 fn timer_slack(TimerSlack { slack, median, without, traced, .. }: &TimerSlack) -> String {
-    let typed = slack;
+    let option = slack;
     let slack = length(*slack);
-    let seen = match (without, traced) {
+    let observation = match (without, traced) {
         (Some(control), _) => {
             let added = Latency::from_nanos(median.as_nanos() - control.median.as_nanos());
             format!("{slack} of timer slack add {added} to the median.")
@@ -145,21 +145,21 @@ fn timer_slack(TimerSlack { slack, median, without, traced, .. }: &TimerSlack) -
         }
         (None, None) => format!(
             "The usual lateness is consistent with timer slack: the kernel may delay the timers of an ordinary thread by up \
-             to {slack}. To check, run with `--slack 1ns,{typed}`."
+             to {slack}. To check, run with `--slack 1ns,{option}`."
         ),
     };
-    format!("{seen} `prctl(PR_SET_TIMERSLACK, 1)` removes it, without privileges.")
+    format!("{observation} `prctl(PR_SET_TIMERSLACK, 1)` removes it, without privileges.")
 }
 
-fn call_slack(CallSlack { call, length: asked, slack, median, without, .. }: &CallSlack) -> String {
-    let seen = match without {
+fn call_slack(CallSlack { call, length: requested, slack, median, without, .. }: &CallSlack) -> String {
+    let observation = match without {
         Some(control) => format!("half of them are more than {median} late, without it {}", control.median),
         None => format!("the median of {median} is consistent with that"),
     };
     format!(
-        "`{call}` adds slack of its own, 0.1 % of the timeout (0.5 % for nice threads): {} to {}, regardless of the timer slack; {seen}.",
+        "`{call}` adds slack of its own, 0.1 % of the timeout (0.5 % for nice threads): {} to {}, regardless of the timer slack; {observation}.",
         length(*slack),
-        length(*asked)
+        length(*requested)
     )
 }
 
@@ -192,19 +192,19 @@ fn a_step(step: &LatenessStep) -> String {
             Some(awake) if awake.step_is_gone => {
                 format!(
                     "With every CPU kept awake, {}: the step is the cost of leaving the idle state.{fits}",
-                    both(awake)
+                    awake_medians(awake)
                 )
             }
             Some(awake) => format!(
                 "With every CPU kept awake, {}: the step does not come from an idle state.",
-                both(awake)
+                awake_medians(awake)
             ),
             None => format!("`--load idle,awake` shows whether it comes from leaving the idle state.{fits}"),
         }
     )
 }
 
-fn both(AwakeControl { median_below, median_above, .. }: AwakeControl) -> String {
+fn awake_medians(AwakeControl { median_below, median_above, .. }: AwakeControl) -> String {
     format!("they are {median_below} and {median_above} late")
 }
 

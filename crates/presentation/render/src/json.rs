@@ -1,4 +1,4 @@
-//! The result as one JSON object. Names are public: add, never rename.
+//! The JSON output of results. Names are public: add, never rename.
 
 use howlate_analyse::cause::Why;
 use howlate_analyse::nodes::{NodeSpread, nodes};
@@ -25,13 +25,14 @@ use crate::recurrence::recurrence_in_words;
 use crate::steps::sentence as sentence_of;
 use crate::watched_slack::findings_for;
 
-/// Version of this object.
+/// Version of the format.
 const FORMAT: u32 = 1;
 
 /// What `--json` prints. Names are public: they are added to, never renamed. Times are nanoseconds, whole numbers that pass
 /// 2^53 on a machine that has been up for more than 104 days: read them as 64-bit integers, or lose a nanosecond or two.
 #[derive(Serialize, JsonSchema)]
-struct Document<'a> {
+#[schemars(rename = "Document")]
+struct ResultDocument<'a> {
     format: u32,
     howlate: &'a str,
     command: &'a str,
@@ -42,7 +43,7 @@ struct Document<'a> {
     seed: u64,
     system: &'a System,
     instrument: Instrument,
-    caveats: Vec<Noted>,
+    caveats: Vec<CaveatEntry>,
     /// Nanoseconds from the beginning to moments that somebody who watched has marked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     marks_ns: Vec<u64>,
@@ -52,13 +53,13 @@ struct Document<'a> {
     /// The sentences alone.
     insights: Vec<String>,
     /// The same with their numbers.
-    explanations: Vec<Explained>,
+    explanations: Vec<ExplanationEntry>,
     /// Ways to notify under the same circumstances, fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rankings: Vec<Ranking>,
     /// The guests it was measured in, in the order in which they were booted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    guests: Vec<Guest<'a>>,
+    guests: Vec<GuestEntry<'a>>,
     /// Of several machines: each condition, how far they lie apart, which stand out, and what those have in common.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeSpread>,
@@ -67,35 +68,37 @@ struct Document<'a> {
     until: Option<Progress>,
     /// Steps in the lateness of sleeps, the shortest length first; absent where no lengths were swept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    steps: Option<Vec<ToldStep>>,
+    steps: Option<Vec<StepEntry>>,
     /// What those were looked for in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     staircases: Vec<Staircase>,
     /// Late wake-ups that come back, the most certain first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    periodicity: Vec<ToldRecurrence>,
-    results: Vec<Entry<'a>>,
+    periodicity: Vec<RecurrenceEntry>,
+    results: Vec<ResultEntry<'a>>,
 }
 
 /// Late wake-ups that come back, as data and in words.
 #[derive(Serialize, JsonSchema)]
-struct ToldRecurrence {
+#[schemars(rename = "ToldRecurrence")]
+struct RecurrenceEntry {
     #[serde(flatten)]
     recurrence: Recurrence,
     text: String,
 }
 
-fn told_recurrences(analysis: &Analysis) -> Vec<ToldRecurrence> {
-    let told = |recurrence: Recurrence| ToldRecurrence {
+fn recurrences(analysis: &Analysis) -> Vec<RecurrenceEntry> {
+    let entry = |recurrence: Recurrence| RecurrenceEntry {
         text: recurrence_in_words(&recurrence, analysis),
         recurrence,
     };
-    analysis.recurrences().iter().cloned().map(told).collect()
+    analysis.recurrences().iter().cloned().map(entry).collect()
 }
 
 /// A step as data and in words.
 #[derive(Serialize, JsonSchema)]
-struct ToldStep {
+#[schemars(rename = "ToldStep")]
+struct StepEntry {
     /// The condition of its sweep's shortest sleep, by index in the recording's header.
     condition: u32,
     #[serde(flatten)]
@@ -103,19 +106,20 @@ struct ToldStep {
     text: String,
 }
 
-fn told_steps(found: &[Staircase]) -> Option<Vec<ToldStep>> {
-    let of_one = |one: &Staircase| {
-        let condition = one.condition;
-        let told =
-            move |step: &LengthStep| ToldStep { condition, step: step.clone(), text: sentence_of(step) };
-        one.steps.iter().map(told).collect::<Vec<_>>()
+fn steps(staircases: &[Staircase]) -> Option<Vec<StepEntry>> {
+    let steps_of = |staircase: &Staircase| {
+        let condition = staircase.condition;
+        let entry =
+            move |step: &LengthStep| StepEntry { condition, step: step.clone(), text: sentence_of(step) };
+        staircase.steps.iter().map(entry).collect::<Vec<_>>()
     };
-    (!found.is_empty()).then(|| found.iter().flat_map(of_one).collect())
+    (!staircases.is_empty()).then(|| staircases.iter().flat_map(steps_of).collect())
 }
 
 /// An explanation as data and in words.
 #[derive(Serialize, JsonSchema)]
-struct Explained {
+#[schemars(rename = "Explained")]
+struct ExplanationEntry {
     #[serde(flatten)]
     insight: Insight,
     /// The guest it is about.
@@ -126,7 +130,8 @@ struct Explained {
 
 /// A caveat as data and in words.
 #[derive(Serialize, JsonSchema)]
-struct Noted {
+#[schemars(rename = "Noted")]
+struct CaveatEntry {
     #[serde(flatten)]
     caveat: Caveat,
     text: String,
@@ -137,7 +142,8 @@ struct Noted {
 
 /// The result of one condition. Keys that do not apply are absent.
 #[derive(Serialize, JsonSchema)]
-struct Entry<'a> {
+#[schemars(rename = "Entry")]
+struct ResultEntry<'a> {
     condition: &'a Condition,
     in_force: Option<&'a EffectiveSettings>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,7 +208,7 @@ struct Entry<'a> {
     /// Each `--fail-above`, and what became of it; absent without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<LimitEntry>,
-    caveats: Vec<Noted>,
+    caveats: Vec<CaveatEntry>,
 }
 
 /// A limit of a condition, and whether it was kept.
@@ -216,7 +222,7 @@ struct LimitEntry {
     above: u64,
     /// What was found, likewise; null where nothing was.
     value: Option<u64>,
-    verdict: Verdict,
+    verdict: LimitState,
     /// How often such runs exceed it by chance, and how long a run must be so that few do; absent where nothing was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<GateTrust>,
@@ -227,8 +233,9 @@ struct LimitEntry {
 
 /// What became of a limit.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Verdict")]
 #[serde(rename_all = "snake_case")]
-enum Verdict {
+enum LimitState {
     Kept,
     Exceeded,
     /// What was measured does not decide it.
@@ -238,9 +245,9 @@ enum Verdict {
 fn limit_entry(check: &Check<'_>) -> Option<LimitEntry> {
     let limit = check.limit?;
     let (verdict, reason) = match check.verdict {
-        LimitVerdict::Yes => (Verdict::Kept, None),
-        LimitVerdict::No => (Verdict::Exceeded, None),
-        LimitVerdict::Unknown(_) => (Verdict::Unknown, Some(finding(check))),
+        LimitVerdict::Yes => (LimitState::Kept, None),
+        LimitVerdict::No => (LimitState::Exceeded, None),
+        LimitVerdict::Unknown(_) => (LimitState::Unknown, Some(finding(check))),
     };
     Some(LimitEntry {
         limit: limit.to_string(),
@@ -255,44 +262,53 @@ fn limit_entry(check: &Check<'_>) -> Option<LimitEntry> {
 
 /// A guest, and how it ended.
 #[derive(Serialize, JsonSchema)]
-struct Guest<'a> {
+#[schemars(rename = "Guest")]
+struct GuestEntry<'a> {
     #[serde(flatten)]
     boot: &'a Boot,
     /// Null when the run was killed meanwhile.
     ended: Option<&'a BootEnd>,
 }
 
-fn guests(analysis: &Analysis) -> Vec<Guest<'_>> {
+fn guests(analysis: &Analysis) -> Vec<GuestEntry<'_>> {
     let ended = |boot: &Boot| analysis.boots_ended.iter().find(|ended| ended.boot == boot.boot);
-    analysis.boots.iter().map(|boot| Guest { boot, ended: ended(boot) }).collect()
+    analysis.boots.iter().map(|boot| GuestEntry { boot, ended: ended(boot) }).collect()
 }
 
-fn explanations(guest: &str, part: &Analysis) -> Vec<Explained> {
-    let explained = |one: Insight| {
-        let text = insight(&one, part);
-        Explained { insight: one, guest: guest.to_owned(), text }
+fn explanations(guest: &str, part: &Analysis) -> Vec<ExplanationEntry> {
+    let entry = |found: Insight| {
+        let text = insight(&found, part);
+        ExplanationEntry { insight: found, guest: guest.to_owned(), text }
     };
-    insights(part).into_iter().map(explained).collect()
+    insights(part).into_iter().map(entry).collect()
 }
 
 /// `6.1.0: Timer slack: …`.
-fn sentence(one: &Explained) -> String {
-    if one.guest.is_empty() { one.text.clone() } else { format!("{}: {}", one.guest, one.text) }
+fn sentence(explanation: &ExplanationEntry) -> String {
+    if explanation.guest.is_empty() {
+        explanation.text.clone()
+    } else {
+        format!("{}: {}", explanation.guest, explanation.text)
+    }
 }
 
-fn noted(caveats: &[Caveat]) -> Vec<Noted> {
-    let remedy = |one: &Caveat| match one {
+fn caveat_entries(caveats: &[Caveat]) -> Vec<CaveatEntry> {
+    let remedy = |source: &Caveat| match source {
         Caveat::PolicyRefused { would_help, .. } => would_help.as_ref().map(policy_remedy),
         _ => None,
     };
-    let noted = |one: &Caveat| Noted { caveat: one.clone(), text: caveat(one), remedy: remedy(one) };
-    caveats.iter().map(noted).collect()
+    let entry = |source: &Caveat| CaveatEntry {
+        caveat: source.clone(),
+        text: caveat(source),
+        remedy: remedy(source),
+    };
+    caveats.iter().map(entry).collect()
 }
 
-fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Entry<'a> {
+fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> ResultEntry<'a> {
     let findings = findings_for(outcome, analysis);
     let corrected_blocks = Some(outcome.planned_blocks()).filter(|_| outcome.has_missed());
-    Entry {
+    ResultEntry {
         condition: &outcome.condition,
         in_force: outcome.in_force.as_ref(),
         sender_in_force: outcome.sender_in_force.as_ref(),
@@ -321,17 +337,17 @@ fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Ent
         rhythm: outcome.rhythm.as_deref().map(Rhythm::numbers),
         why: outcome.why_late(None).map(|why| why.with_remedies(outcome.policy_in_force(), &findings)),
         limits: checks_of(outcome, analysis, limits).iter().filter_map(limit_entry).collect(),
-        caveats: noted(&outcome.caveats()),
+        caveats: caveat_entries(&outcome.caveats()),
     }
 }
 
-fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
+fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> ResultDocument<'a> {
     let header = &analysis.header;
     let parts = parts(analysis);
-    let explanations: Vec<Explained> =
+    let explanations: Vec<ExplanationEntry> =
         parts.iter().flat_map(|(guest, part)| explanations(guest, part)).collect();
     let staircases = staircases(analysis);
-    Document {
+    ResultDocument {
         format: FORMAT,
         howlate: &header.howlate,
         command: header.command.name(),
@@ -341,7 +357,7 @@ fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
         seed: header.seed,
         system: &header.system,
         instrument: header.instrument,
-        caveats: noted(&analysis.caveats),
+        caveats: caveat_entries(&analysis.caveats),
         marks_ns: analysis.marks.iter().map(|at| at.since(header.at).as_nanos()).collect(),
         timelines: &analysis.timelines,
         insights: explanations.iter().map(sentence).collect(),
@@ -350,18 +366,19 @@ fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
         guests: guests(analysis),
         nodes: nodes(analysis),
         until: progress_of(analysis),
-        steps: told_steps(&staircases),
+        steps: steps(&staircases),
         staircases,
-        periodicity: told_recurrences(analysis),
+        periodicity: recurrences(analysis),
         results: analysis.outcomes().iter().map(|outcome| entry(outcome, analysis, limits)).collect(),
     }
 }
 
 /// What `howlate show --format json` prints of several recordings.
 #[derive(Serialize, JsonSchema)]
-struct Many<'a> {
+#[schemars(rename = "Many")]
+struct SeveralResults<'a> {
     format: u32,
-    recordings: Vec<Document<'a>>,
+    recordings: Vec<ResultDocument<'a>>,
 }
 
 /// One or the other.
@@ -369,32 +386,32 @@ struct Many<'a> {
 #[serde(untagged)]
 #[schemars(title = "Result")]
 #[allow(dead_code, reason = "only its schema is used")]
-enum Printed<'a> {
+enum ResultOutput<'a> {
     /// Of one recording.
-    One(Box<Document<'a>>),
+    One(Box<ResultDocument<'a>>),
     /// Results of several recordings.
-    Many(Many<'a>),
+    Many(SeveralResults<'a>),
 }
 
 /// The JSON Schema of these objects, draft 2020-12; `docs/result.schema.json` is a copy.
 pub fn result_schema() -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
+    serde_json::to_string_pretty(&schema_as_written::<ResultOutput<'_>>()).map(|text| text + "\n")
 }
 
-/// The result of one recording, held against `limits`.
+/// The JSON output for one recording, with `limits` checked.
 pub fn json(analysis: &Analysis, limits: &[Limit]) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&document(analysis, limits)).map(|text| text + "\n")
 }
 
-/// The same as a part of another object.
+/// The JSON output as a value.
 pub fn json_value(analysis: &Analysis) -> Result<serde_json::Value, serde_json::Error> {
     serde_json::to_value(document(analysis, &[]))
 }
 
-/// The results of several recordings, in one object under `recordings`.
+/// The JSON output for several recordings, under `recordings`.
 pub fn json_of_many(analyses: &[Analysis], limits: &[Limit]) -> Result<String, serde_json::Error> {
     let recordings = analyses.iter().map(|analysis| document(analysis, limits)).collect();
-    let many = Many { format: FORMAT, recordings };
+    let many = SeveralResults { format: FORMAT, recordings };
     serde_json::to_string_pretty(&many).map(|text| text + "\n")
 }
 

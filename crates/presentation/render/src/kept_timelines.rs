@@ -1,31 +1,30 @@
-//! What all CPUs did around late wake-ups of a run: which files say it, and all of them as one trace.
+//! Timelines of all CPUs around late wake-ups: their files, and a trace of all.
 
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, CpuTimeline, LateWakeup, MonotonicTime, Part, Segment, TimelineFile};
 
-use crate::ask_again::show_again;
 use crate::caveats::caveat;
-use crate::detail::Detail;
+use crate::detail::{Detail, show_again};
 use crate::numbers::count;
-use crate::perfetto::{Late, LateThread, Wait, trace};
+use crate::perfetto::{CpuWait, LateSlice, TraceThread, trace};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, WARN, paint};
 use crate::untrusted_text::legible;
 
-/// Files that are named where the result is brief; all of them otherwise.
-const NAMED: usize = 3;
+/// Most files listed in brief.
+const MOST_IN_BRIEF: usize = 3;
 const HEADING_OF_ALL: &str = "Timelines of all CPUs, beside the recording, for ui.perfetto.dev";
 
-/// The files that there are, those of the latest wake-ups first: what each is of, and its name.
+/// The timeline files, those of the latest wake-ups first: description and file name.
 pub fn timeline_files(analysis: &Analysis) -> Vec<(String, String)> {
     let mut all: Vec<&TimelineFile> = analysis.timelines.iter().collect();
-    all.sort_by_key(|one| std::cmp::Reverse(one.late.first().map(|late| late.wakeup.latency)));
-    all.into_iter().map(|one| (what_it_is_of(one), legible(&one.file).into_owned())).collect()
+    all.sort_by_key(|timeline| std::cmp::Reverse(timeline.late.first().map(|late| late.wakeup.latency)));
+    all.into_iter().map(|timeline| (description(timeline), legible(&timeline.file).into_owned())).collect()
 }
 
-fn what_it_is_of(one: &TimelineFile) -> String {
-    let Some(latest) = one.late.first() else { return format!("asked for, {}", legible(&one.at)) };
-    let more = match one.late.len() {
+fn description(timeline: &TimelineFile) -> String {
+    let Some(latest) = timeline.late.first() else { return format!("asked for, {}", legible(&timeline.at)) };
+    let more = match timeline.late.len() {
         1 => String::new(),
         2 => ", and 1 more late wake-up".to_owned(),
         all => format!(", and {} more late wake-ups", count(all as u64 - 1)),
@@ -39,7 +38,7 @@ fn late_in_words(late: &LateWakeup) -> String {
     format!("{} late, {thread} [{}]", late.wakeup.latency, late.tid)
 }
 
-/// Whether it says that there are no timelines, or not all: that stands where they would.
+/// Whether the caveat is about missing timelines, and so shown with them.
 pub(crate) const fn is_about_timelines(caveat: &Caveat) -> bool {
     matches!(
         caveat,
@@ -47,49 +46,53 @@ pub(crate) const fn is_about_timelines(caveat: &Caveat) -> bool {
     )
 }
 
-/// Why there are none, or not all; in full it is one of the notes.
-fn why_not(analysis: &Analysis, detail: Detail, width: usize) -> String {
-    let all = analysis.caveats.iter().filter(|one| is_about_timelines(one) && detail != Detail::Full);
-    let line = |one| format!("{} {}\n", paint(WARN, "!"), wrapped(&caveat(one), width, 2));
+/// Why timelines are missing; with `--details` that is among the notes.
+fn missing_timelines(analysis: &Analysis, detail: Detail, width: usize) -> String {
+    let all = analysis.caveats.iter().filter(|caveat| is_about_timelines(caveat) && detail != Detail::Full);
+    let line = |note| format!("{} {}\n", paint(WARN, "!"), wrapped(&caveat(note), width, 2));
     all.map(line).collect()
 }
 
-/// Which files there are, and why not more; nothing where none were asked for.
+/// The files and why some are missing; empty if none were requested.
 pub fn kept_timelines(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let files = timeline_files(analysis);
-    let why_not = why_not(analysis, detail, width);
+    let missing_timelines = missing_timelines(analysis, detail, width);
     if files.is_empty() {
-        return why_not;
+        return missing_timelines;
     }
-    let shown = if detail == Detail::Full { files.len() } else { NAMED };
-    let name = |(of, file): &(String, String)| format!("  {}\n    {file}\n", wrapped(of, width, 2));
-    let named: String = files.iter().take(shown).map(name).collect();
-    let left = files.len().saturating_sub(shown);
-    let more =
-        if left > 0 { format!("{} more with `--details`. ", count(left as u64)) } else { String::new() };
+    let shown = if detail == Detail::Full { files.len() } else { MOST_IN_BRIEF };
+    let name = |(about, file): &(String, String)| format!("  {}\n    {file}\n", wrapped(about, width, 2));
+    let names: String = files.iter().take(shown).map(name).collect();
+    let not_shown = files.len().saturating_sub(shown);
+    let more = if not_shown > 0 {
+        format!("{} more with `--details`. ", count(not_shown as u64))
+    } else {
+        String::new()
+    };
     let more =
         format!("{more}All as one trace: {}.", show_again(analysis, "--format perfetto > late.pftrace"));
     let heading = paint(HEADING, wrapped(HEADING_OF_ALL, width, 0));
-    format!("{heading}\n{named}{why_not}{}\n", paint(DIM, wrapped(&more, width, 0)))
+    format!("{heading}\n{names}{missing_timelines}{}\n", paint(DIM, wrapped(&more, width, 0)))
 }
 
-/// A trace of late wake-ups and what all CPUs did around them: these timelines, which may overlap.
+/// A Perfetto trace of the late wake-ups and the given timelines, which may overlap.
 pub fn perfetto(analysis: &Analysis, timelines: Vec<Vec<CpuTimeline>>) -> Vec<u8> {
-    let mut all: Vec<Late<'_>> = analysis.timelines.iter().flat_map(|one| &one.late).map(late).collect();
+    let mut all: Vec<LateSlice<'_>> =
+        analysis.timelines.iter().flat_map(|timeline| &timeline.late).map(late).collect();
     // Slices of one track must not overlap; a marked loop and its thread have the same wake-ups.
-    all.sort_by_key(|one| (one.thread.tid, one.until, one.from));
+    all.sort_by_key(|slice| (slice.thread.tid, slice.until, slice.from));
     all.dedup_by(|next, before| next.thread.tid == before.thread.tid && next.from < before.until);
-    all.sort_by_key(|one| one.until);
-    let day = analysis.timelines.first().map(|one| (one.until, one.at.as_str()));
+    all.sort_by_key(|slice| slice.until);
+    let day = analysis.timelines.first().map(|timeline| (timeline.until, timeline.at.as_str()));
     trace(&all, timelines, day)
 }
 
-fn late(one: &LateWakeup) -> Late<'_> {
-    let wakeup = &one.wakeup;
+fn late(late: &LateWakeup) -> LateSlice<'_> {
+    let wakeup = &late.wakeup;
     let from =
         wakeup.at.minus(howlate_model::Span::from_nanos(wakeup.latency.as_nanos().max(0).unsigned_abs()));
-    Late {
-        thread: LateThread { tid: one.tid, pid: one.pid, name: &one.thread, process: &one.process },
+    LateSlice {
+        thread: TraceThread { tid: late.tid, pid: late.pid, name: &late.thread, process: &late.process },
         name: format!("{} late", wakeup.latency),
         from,
         until: wakeup.at,
@@ -98,13 +101,13 @@ fn late(one: &LateWakeup) -> Late<'_> {
     }
 }
 
-/// When others had its CPU: from the first such part to the last.
-fn wait(parts: &[Segment]) -> Option<Wait> {
+/// The wait for a CPU: from the first such part to the last.
+fn wait(parts: &[Segment]) -> Option<CpuWait> {
     let mut waits = parts.iter().filter(|part| part.cause.part == Part::Waiting);
     let first = waits.next()?;
     let last = waits.next_back().unwrap_or(first);
     let until: MonotonicTime = last.from.plus(last.ns);
-    Some(Wait { from: first.from, until, preempted: false })
+    Some(CpuWait { from: first.from, until, preempted: false })
 }
 
 #[cfg(test)]
@@ -117,7 +120,7 @@ mod tests {
         MonotonicTime::from_nanos(ms * 1_000_000)
     }
 
-    /// Thread 7 ran at that time, so many milliseconds late: the half of it waiting.
+    /// Thread 7 ran at `ran`, `ms` milliseconds late, half of it waiting.
     fn late_by(ran: i64, ms: i64) -> LateWakeup {
         let part = |part, from: i64, name: &str| Segment {
             cause: Cause::new(part, CauseKind::Thread, name.into()),
@@ -186,7 +189,7 @@ mod tests {
     #[test]
     fn a_trace_has_each_late_wake_up_once_with_the_wait_in_it() {
         let wakeup = late_by(200, 20);
-        assert_eq!(wait(&wakeup.wakeup.parts).map(|one| (one.from, one.until)), Some((at(190), at(200))));
+        assert_eq!(wait(&wakeup.wakeup.parts).map(|wait| (wait.from, wait.until)), Some((at(190), at(200))));
         let once = perfetto(&analysis(&[("a", vec![wakeup.clone()], None)]), Vec::new());
         let twice = perfetto(&analysis(&[("a", vec![wakeup.clone(), wakeup], None)]), Vec::new());
         assert_eq!(once, twice, "a loop and its thread are late together");

@@ -1,32 +1,32 @@
-//! Kernels that guests can boot.
+//! The list of kernels that guests can boot.
 
 use crate::prose::wrapped;
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// One of Debian's kernels on a mirror.
+/// A Debian kernel on a mirror.
 pub struct KernelRow {
-    /// The suite of Debian that has it.
     pub suite: String,
-    /// Its kind, such as `rt`.
+    /// Flavour, such as `rt`.
     pub kind: String,
-    /// What to type for it.
-    pub asked: String,
-    /// As `uname -r` will print it.
+    /// The value for `--kernel`.
+    pub argument: String,
+    /// As `uname -r` prints it.
     pub release: String,
-    /// The package of its image.
+    /// Package of the image.
     pub package: String,
-    /// Whether it has been fetched.
-    pub kept: bool,
+    /// Whether it is downloaded.
+    pub is_downloaded: bool,
 }
 
-/// A row for each, and how one is chosen.
+/// One row per kernel, and how to choose one.
 pub fn kernel_list(kernels: &[KernelRow], width: usize) -> String {
     let headings = ["suite", "kind", "--kernel", "release", "package", "kept here"].map(str::to_owned);
-    let mut table = Columns::new(&headings, 3);
+    let mut table = TextTable::new(&headings, 3);
     (3..headings.len()).for_each(|column| table.left(column));
-    for one in kernels {
-        let kept = if one.kept { "yes" } else { "" };
-        let cells = [&one.suite, &one.kind, &one.asked, &one.release, &one.package, kept];
+    for kernel in kernels {
+        let downloaded = if kernel.is_downloaded { "yes" } else { "" };
+        let cells =
+            [&kernel.suite, &kernel.kind, &kernel.argument, &kernel.release, &kernel.package, downloaded];
         table.row(cells.map(|cell| cell.to_owned()).to_vec());
     }
     let text = "A suite means its newest kernel: `--kernel debian:backports`, or a flavour, \

@@ -1,12 +1,10 @@
-//! Words, tables and exports from numbers. Returns text, prints nothing.
+//! Text, tables and exports of results. Returns text, prints nothing.
 //!
-//! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
+//! Text for people has ANSI styles; the caller strips them where the output is no terminal.
 
 mod answer;
-mod ask_again;
 #[cfg(test)]
 mod assert_published;
-mod brevity;
 mod cause_table;
 mod cause_words;
 mod caveats;
@@ -33,20 +31,17 @@ mod insights;
 mod json;
 mod kept_timelines;
 mod kernels;
+mod last_run;
 mod limit_lines;
 mod live;
-mod live_overview;
 mod load_result;
 mod loads;
 mod machine;
-mod meaning;
-mod measured_last;
 mod merge_result;
 mod native_buckets;
 mod nodes;
 mod notes;
 mod notify;
-mod notify_overview;
 pub mod numbers;
 mod only_if;
 mod perfetto;
@@ -63,12 +58,10 @@ mod recurrence;
 mod result;
 pub mod result_columns;
 pub mod scale;
-mod scale_of_table;
 mod screen;
 mod self_check;
 mod shell_words;
 mod sleep;
-mod sleep_overview;
 mod stage;
 mod steps;
 mod style;
@@ -89,8 +82,9 @@ pub use caveats::{caveat, policy_remedy, sentences};
 pub use code_to_copy::{Code, code};
 pub use command_line::{to_repeat, watched};
 pub use compare::{
-    ComparisonReport, Messages, SelfTest, ToldPair, ToldRow, comparison_below, comparison_json,
-    comparison_junit, comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
+    ComparisonReport, ComparisonSelfTest, ComparisonTexts, PairTexts, StatisticTexts, comparison_below,
+    comparison_json, comparison_junit, comparison_markdown, comparison_tap, comparison_text, self_test,
+    self_test_json,
 };
 pub use condition::condition;
 pub use confidence::{larger_ones, what_the_maxima_support};
@@ -102,54 +96,54 @@ pub use export::{
     prometheus, tap, trace,
 };
 pub use findings::findings;
-pub use gaps::{Gaps, gaps_progress, gaps_schema};
+pub use gaps::{GapsReport, gaps_progress, gaps_schema};
 pub use gate::gate_lines;
 pub use guests_result::guests;
 pub use incidents::{
-    HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, NodesIncidents, RecordEnd, Written, asked_by, bucketed,
-    culprit_name, disk_refuses, disk_takes_again, folder_is_gone, held_up_by, how_late, incident_cause,
-    incidents_schema, late_above, late_metrics, late_metrics_protobuf, lines_not_written, part_of_incident,
-    record_has_ended, victim, was_late,
+    HOW_CULPRITS_ARE_ADDED, IncidentReport, NO_SNAP_FILE, NodesIncidentReport, RecordEnd, RecordingState,
+    bucketed, culprit_name, disk_refuses, disk_takes_again, folder_is_gone, held_up_by, how_late,
+    incident_cause, incidents_schema, late_above, late_metrics, late_metrics_protobuf, lines_not_written,
+    part_of_incident, record_has_ended, snap_origin, victim, was_late,
 };
 pub use json::{json, json_of_many, json_value, result_schema};
 pub use kept_timelines::{kept_timelines, perfetto, timeline_files};
 pub use kernels::{KernelRow, kernel_list};
+pub use last_run::LastRun;
 pub use limit_lines::{limit_lines, stopped_above};
-pub use live::{LiveRow, live};
-pub use live_overview::live_overview;
+pub use live::live_overview;
+pub use live::{ThreadSoFar, live};
 pub use load_result::{LoadResult, PartEnd};
 pub use loads::{load_effect, load_lines};
 pub use machine::machine;
-pub use meaning::meaning;
-pub use measured_last::MeasuredLast;
 pub use merge_result::MergeResult;
 pub use nodes::{node_sentences, nodes_in_short};
 pub use notes::{doubtful, not_as_asked};
 pub use plan::{boots, extent, plan, plan_list};
 pub use plan_length::lengths_json;
-pub use plot::{Symbols, plots};
+pub use plot::{PlotSymbols, plots};
 pub use progress::{boot_progress, most_left, progress, time_left};
 pub use prose::{capitalised, unbroken, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use recurrence::recurrence_in_words;
-pub use result::{is_foreign, report, report_titled};
-pub use screen::{Screen, SoFar};
+pub use result::{is_foreign, meaning, report, report_titled};
+pub use screen::{RunState, Screen};
 pub use self_check::{self_check, self_check_json};
 pub use stage::{Stage, TuneStage};
 pub use steps::steps_headline;
 pub use terminal_text::{broken, replacement, shown};
-pub use top::{Controls, ORDERS, Pressed, Top, TopBy, TopRow, TopView, top_schema};
+pub use top::{KeyEffect, ORDERS, TopBy, TopControls, TopReport, TopRow, TopView, top_schema};
 pub use tune::{
-    Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,
-    tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
-    tune_schema, tune_takes, tune_text,
+    ConfirmedNumber, ConfirmedSettings, SettingTrial, TrialStatus, TuneReport, TuneRow, TunedProgram,
+    Unrestored, tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored,
+    tune_restored_json, tune_schema, tune_takes, tune_text,
 };
 pub use until::{lengths, until, until_announcement, until_progress, watched_until};
 pub use untrusted_text::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };
 pub use watch::{
-    EventLoopRows, StayedAway, event_loop_rows, event_loops_away, stayed_away, watched_beside, watched_live,
+    BlockedEventLoop, EventLoopRows, blocked_event_loop_lines, blocked_event_loops, event_loop_rows,
+    watched_beside, watched_live,
 };
 pub use why::why;

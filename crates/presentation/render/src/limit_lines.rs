@@ -1,4 +1,4 @@
-//! Limits that were not kept, and what stopped a run, a line each.
+//! Exceeded limits, limits that cannot be judged, and what stopped a run: a line each.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, UnknownReason};
 use howlate_model::{EndReason, Limit, LimitStatistic};
@@ -7,26 +7,26 @@ use crate::condition::condition;
 use crate::export::finding;
 use crate::style::{STOP, paint};
 
-/// What became of limits: those that were exceeded, and those that cannot be judged, with the reason.
+/// Lines for limits that were exceeded or cannot be judged.
 pub fn limit_lines(analysis: &Analysis, checks: &[Check<'_>], limits: &[Limit]) -> Vec<String> {
     let nothing = limits.iter().filter(|_| checks.is_empty()).map(|limit| nothing_to_judge(*limit));
     lines(checks).into_iter().chain(loops_not_judged(analysis, limits)).chain(nothing).collect()
 }
 
-/// Nothing that was measured can keep a limit, or exceed it.
+/// The line for a limit without any measurement.
 fn nothing_to_judge(limit: Limit) -> String {
     format!("{} {limit}: nothing was measured\n", paint(STOP, "cannot be judged:"))
 }
 
-/// What became of limits that were not kept. What several of them have in common is said once.
+/// Lines for limits that were not kept, without duplicates.
 fn lines(checks: &[Check<'_>]) -> Vec<String> {
-    let of_loops =
+    let is_of_loops =
         |check: &&Check<'_>| check.limit.is_some_and(|limit| limit.statistic == LimitStatistic::Loop);
-    let has_loop = checks.iter().filter(of_loops).any(|check| check.value.is_some());
-    // Where one thread has an event loop, others need none.
-    let is_said = |check: &&Check<'_>| !(has_loop && of_loops(check) && check.value.is_none());
+    let has_loop = checks.iter().filter(is_of_loops).any(|check| check.value.is_some());
+    // Only threads with event loops can be judged by this limit.
+    let is_relevant = |check: &&Check<'_>| !(has_loop && is_of_loops(check) && check.value.is_none());
     let mut lines: Vec<String> = Vec::new();
-    for line in checks.iter().filter(is_said).filter_map(line) {
+    for line in checks.iter().filter(is_relevant).filter_map(line) {
         if !lines.contains(&line) {
             lines.push(line);
         }
@@ -34,35 +34,35 @@ fn lines(checks: &[Check<'_>]) -> Vec<String> {
     lines
 }
 
-/// That wake-ups say nothing of a loop that does not come back, where only they were held against limits.
+/// A note where an event loop was blocked, but no limit is about event loops.
 fn loops_not_judged(analysis: &Analysis, limits: &[Limit]) -> Option<String> {
     if limits.is_empty() || limits.iter().any(|limit| limit.statistic == LimitStatistic::Loop) {
         return None;
     }
-    let loops = analysis.outcomes().iter().filter_map(|one| one.rhythm.as_deref()?.event_loop());
-    let longest = loops.filter_map(|one| one.iterations.max()).max()?;
+    let loops = analysis.outcomes().iter().filter_map(|outcome| outcome.rhythm.as_deref()?.event_loop());
+    let longest = loops.filter_map(|event_loop| event_loop.iterations.max()).max()?;
     Some(format!(
         "not judged: an event loop did not come back for up to {longest}; `--fail-above 'loop>20ms'` judges that\n"
     ))
 }
 
 fn line(check: &Check<'_>) -> Option<String> {
-    let (limit, found, of) = (check.limit?, finding(check), condition(check.outcome));
-    let (what, text) = match &check.verdict {
+    let (limit, text, name) = (check.limit?, finding(check), condition(check.outcome));
+    let (heading, text) = match &check.verdict {
         LimitVerdict::Yes => return None,
-        LimitVerdict::No => ("limit exceeded:", format!("{found} ({of})")),
+        LimitVerdict::No => ("limit exceeded:", format!("{text} ({name})")),
         LimitVerdict::Unknown(UnknownReason::Spoiled(_) | UnknownReason::NotWhole(_)) => {
-            ("cannot be judged:", found)
+            ("cannot be judged:", text)
         }
         LimitVerdict::Unknown(UnknownReason::TooFew { .. }) => {
-            ("cannot be judged:", format!("{} {found} ({of})", limit.statistic))
+            ("cannot be judged:", format!("{} {text} ({name})", limit.statistic))
         }
-        LimitVerdict::Unknown(_) => ("cannot be judged:", format!("{limit}: {found} ({of})")),
+        LimitVerdict::Unknown(_) => ("cannot be judged:", format!("{limit}: {text} ({name})")),
     };
-    Some(format!("{} {text}\n", paint(STOP, what)))
+    Some(format!("{} {text}\n", paint(STOP, heading)))
 }
 
-/// Which wake-up stopped the run, if one did: the worst of all.
+/// The wake-up that stopped the run, if any: the worst of all.
 pub fn stopped_above(analysis: &Analysis) -> Option<String> {
     let end = analysis.end.as_ref().filter(|end| end.how == EndReason::StoppedAbove)?;
     let worst = analysis.outcomes().iter().filter_map(|outcome| Some((outcome, outcome.worst().first()?)));

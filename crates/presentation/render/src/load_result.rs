@@ -4,42 +4,42 @@ use howlate_analyse::LoadEffect;
 use howlate_model::{Load, PartEffect, Span};
 use serde::Serialize;
 
-use crate::loads::{of_part, whole_machine};
+use crate::loads::{part_effect, whole_machine};
 use crate::numbers::rough;
 use crate::prose::wrapped;
 use crate::style::{HEADING, WARN, paint};
 
-/// What a load did that was applied by itself. Names are public: add, never rename.
+/// Result of `howlate load`. Names are public: add, never rename.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadResult {
     format: u32,
     howlate: &'static str,
     command: &'static str,
-    /// The load, as typed.
+    /// The load as given on the command line.
     pub load: String,
-    /// What it did.
+    /// Work that was done.
     #[serde(flatten)]
     pub effect: LoadEffect,
-    /// Parts that ended by themselves.
+    /// Parts of the load that ended by themselves.
     pub ended: Vec<PartEnd>,
-    /// What was not as it should be.
+    /// Warnings.
     pub notes: Vec<String>,
 }
 
 /// A part of a load that ended by itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartEnd {
-    /// The part, as typed.
+    /// The part as given on the command line.
     pub part: String,
-    /// What it said last, or how it ended.
+    /// Its last output, or how it ended.
     pub words: String,
-    /// How long it took, when it did all that it had to do.
+    /// Its duration, if it completed its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub took_ns: Option<Span>,
 }
 
 impl LoadResult {
-    /// Before anything was done.
+    /// The state before the start.
     pub fn new(load: &Load, notes: Vec<String>) -> Self {
         Self {
             format: 1,
@@ -52,12 +52,12 @@ impl LoadResult {
         }
     }
 
-    /// Adds what was done in a further stretch.
+    /// Adds the work of another interval.
     pub fn add(&mut self, effect: &LoadEffect) {
         self.effect.add(effect);
     }
 
-    /// Parts that are done show all that they did, what came before the first sample included.
+    /// Replaces the effects of completed parts by their totals, which include the time before the first sample.
     pub fn set_totals(&mut self, totals: &[PartEffect]) {
         let is_done =
             |part: &PartEffect| self.ended.iter().any(|end| end.part == part.part && end.took_ns.is_some());
@@ -66,30 +66,28 @@ impl LoadResult {
         }
     }
 
-    /// Whether a part ended that had more to do.
+    /// Whether a part ended before it completed its work.
     pub fn has_failed(&self) -> bool {
         self.ended.iter().any(|end| end.took_ns.is_none())
     }
 
-    /// The whole result as one object.
     pub fn json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// A few lines.
     pub fn text(&self, width: usize) -> String {
         let title = format!("{} for {}", paint(HEADING, &self.load), rough(self.effect.elapsed));
         let mut lines = vec![title];
-        lines.extend(self.effect.parts.iter().map(|part| format!("  {}", of_part(part, &self.effect))));
+        lines.extend(self.effect.parts.iter().map(|part| format!("  {}", part_effect(part, &self.effect))));
         lines.extend(whole_machine(&self.effect).map(|machine| format!("  {machine}")));
-        lines.extend(self.ended.iter().map(|end| wrapped(&ended(end), width, 2)));
+        lines.extend(self.ended.iter().map(|end| wrapped(&end_line(end), width, 2)));
         lines
             .extend(self.notes.iter().map(|note| wrapped(&format!("{} {note}", paint(WARN, "!")), width, 2)));
         lines.join("\n") + "\n"
     }
 }
 
-fn ended(end: &PartEnd) -> String {
+fn end_line(end: &PartEnd) -> String {
     match end.took_ns {
         Some(took) => format!("{} was done after {:.3} s", end.part, took.as_secs_f64()),
         None => format!("{} {} ended by itself: {}", paint(WARN, "!"), end.part, end.words),

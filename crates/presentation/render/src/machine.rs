@@ -1,9 +1,8 @@
-//! The machine in one line.
+//! A machine in one line.
 
 use howlate_model::System;
 
-/// One line on the machine: `Intel … , 2 CPUs · Linux 6.18.44 PREEMPT_DYNAMIC · KVM guest`; without what another
-/// program did not say.
+/// `Intel … , 2 CPUs · Linux 6.18.44 PREEMPT_DYNAMIC · KVM guest`; what an imported file does not say is left out.
 pub fn machine(system: &System) -> String {
     let cpus = match system.online.len() {
         0 => String::new(),
@@ -16,8 +15,8 @@ pub fn machine(system: &System) -> String {
         (processor, cpus) => format!("{processor}, {cpus}"),
     }];
     let preemption = system.preemption.as_deref().unwrap_or_default();
-    let is_said = !system.kernel.is_empty();
-    parts.extend(is_said.then(|| format!("Linux {} {preemption}", system.kernel).trim_end().to_owned()));
+    let is_known = !system.kernel.is_empty();
+    parts.extend(is_known.then(|| format!("Linux {} {preemption}", system.kernel).trim_end().to_owned()));
     parts.retain(|part| !part.is_empty());
     parts.extend(system.hypervisor.as_ref().map(|name| format!("{name} guest")));
     parts.extend(system.container.as_ref().map(|name| format!("{name} container")));

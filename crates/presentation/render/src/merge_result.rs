@@ -1,4 +1,4 @@
-//! What `howlate merge` says of what it made.
+//! The output of `howlate merge`.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::numbers::count;
 use crate::property::{heading, varying};
 
-/// What became one recording.
+/// Counts of the merged recording.
 #[derive(Clone, Debug, Default)]
 pub struct MergeResult {
     recordings: u64,
@@ -18,12 +18,11 @@ pub struct MergeResult {
 }
 
 impl MergeResult {
-    /// Before its first line after the header, which has these conditions.
+    /// Counts before the first line after the header, which has these conditions.
     pub fn new(conditions: &[Condition]) -> Self {
         Self { conditions: conditions.to_vec(), ..Self::default() }
     }
 
-    /// Takes in one line.
     pub fn add(&mut self, line: &Line) {
         match line {
             Line::Source(source) => {
@@ -36,17 +35,13 @@ impl MergeResult {
         }
     }
 
-    /// The same for programs, written to `file`. Names are public: add, never rename.
-    ///
-    /// # Errors
-    ///
-    /// None that is known: numbers and texts are JSON.
+    /// The JSON output, for a recording written to `file`. Names are public: add, never rename.
     pub fn json(&self, file: &str) -> Result<String, serde_json::Error> {
-        let apart = varying(&self.conditions).into_iter().map(|property| KeptApart {
+        let varying_properties = varying(&self.conditions).into_iter().map(|property| VaryingProperty {
             property: property.name(),
             values: all_values(&self.conditions, property),
         });
-        let document = Document {
+        let document = MergeDocument {
             format: 1,
             howlate: env!("CARGO_PKG_VERSION"),
             command: "merge",
@@ -55,22 +50,24 @@ impl MergeResult {
             machines: self.nodes.len(),
             wakeups: self.wakeups,
             conditions: self.conditions.len(),
-            kept_apart_by: apart.collect(),
+            kept_apart_by: varying_properties.collect(),
         };
         serde_json::to_string_pretty(&document).map(|text| text + "\n")
     }
 
-    /// The whole in words, and what was kept apart.
-    pub fn words(&self, file: &str) -> String {
+    /// The text output, with the properties that conditions differ in.
+    pub fn text(&self, file: &str) -> String {
         let Self { recordings, wakeups, conditions, nodes } = self;
-        let of = |number: usize, one: &str| {
-            format!("{} {one}{}", count(number as u64), if number == 1 { "" } else { "s" })
+        let number_of = |number: usize, noun: &str| {
+            format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
         };
-        let recordings = of(usize::try_from(*recordings).unwrap_or(usize::MAX), "recording");
-        let machines = of(nodes.len(), "machine");
-        let apart = of(conditions.len(), "condition");
-        let mut text =
-            format!("{file}: {recordings} of {machines}, {} wake-ups of {apart}.\n", count(*wakeups));
+        let recordings = number_of(usize::try_from(*recordings).unwrap_or(usize::MAX), "recording");
+        let machines = number_of(nodes.len(), "machine");
+        let number_of_conditions = number_of(conditions.len(), "condition");
+        let mut text = format!(
+            "{file}: {recordings} of {machines}, {} wake-ups of {number_of_conditions}.\n",
+            count(*wakeups)
+        );
         for property in varying(conditions) {
             text.push_str(&format!(
                 "Kept apart by {}: {}.\n",
@@ -82,37 +79,36 @@ impl MergeResult {
     }
 }
 
-/// What programs are told.
+/// The JSON output.
 #[derive(Serialize)]
-struct Document<'a> {
+struct MergeDocument<'a> {
     format: u32,
     howlate: &'static str,
     command: &'static str,
-    /// The file with all of them.
     out: &'a str,
     recordings: u64,
     machines: usize,
     wakeups: u64,
     conditions: usize,
-    kept_apart_by: Vec<KeptApart>,
+    kept_apart_by: Vec<VaryingProperty>,
 }
 
 #[derive(Serialize)]
-struct KeptApart {
+struct VaryingProperty {
     property: &'static str,
     values: Vec<String>,
 }
 
-/// The values of a property, each once, in their order.
+/// The distinct values of a property, in order of appearance.
 fn all_values(conditions: &[Condition], property: Property) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let all = conditions.iter().map(|condition| property.text(condition));
     all.filter(|value| seen.insert(value.clone())).collect()
 }
 
-/// The first values of a property, and how many more there are.
+/// The first distinct values of a property, and the number of others.
 fn values(conditions: &[Condition], property: Property) -> String {
-    /// More are too many to read.
+    /// Most values that are listed.
     const MOST: usize = 6;
     let mut once = all_values(conditions, property);
     let more = once.len().saturating_sub(MOST);

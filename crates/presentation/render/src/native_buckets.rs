@@ -1,4 +1,4 @@
-//! Buckets of Prometheus' native histograms: eight to each doubling, and only those that hold something.
+//! Buckets of Prometheus' native histograms: eight per power of two, empty ones omitted.
 //!
 //! Source: <https://prometheus.io/docs/specs/native_histograms/>, "Standard exponential schemas".
 
@@ -6,26 +6,26 @@ use std::collections::BTreeMap;
 
 use howlate_model::Distribution;
 
-/// 2³ buckets to each doubling, so that each is 9 % wide.
+/// 2³ buckets per power of two, each 9 % wide.
 pub(crate) const SCHEMA: i32 = 3;
 const PER_DOUBLING: f64 = 8.0;
-/// What is no longer counts as zero: half of the kernel's first bucket, in seconds.
+/// Values up to this count as zero: half of the kernel's first bucket, in seconds.
 pub(crate) const ZERO: f64 = 256e-9;
 
-/// A distribution in such buckets.
+/// A distribution in native buckets.
 pub(crate) struct NativeBuckets {
-    /// How many count as zero.
+    /// Number of values in the zero bucket.
     pub(crate) zero: u64,
-    /// Runs of buckets, each with how far it is from the one before, and how many it has.
+    /// Runs of buckets: distance from the previous run, and number of buckets.
     pub(crate) spans: Vec<(i32, u64)>,
-    /// How many are in each bucket of the runs.
+    /// Count of each bucket in the runs.
     pub(crate) counts: Vec<u64>,
 }
 
 impl NativeBuckets {
-    /// Of latencies or waits; those of one of our buckets are counted by its middle.
+    /// From latencies or waits; each bucket of the distribution counts at its middle.
     pub(crate) fn of(all: &Distribution) -> Self {
-        let (zero, buckets) = counted(all);
+        let (zero, buckets) = bucket_counts(all);
         Self { zero, spans: spans(&buckets), counts: buckets.into_values().collect() }
     }
 }
@@ -35,13 +35,13 @@ impl NativeBuckets {
     clippy::cast_possible_truncation,
     reason = "far from the end of the range: 64 doublings of nanoseconds"
 )]
-fn counted(all: &Distribution) -> (u64, BTreeMap<i32, u64>) {
+fn bucket_counts(all: &Distribution) -> (u64, BTreeMap<i32, u64>) {
     let (mut zero, mut buckets) = (0, BTreeMap::new());
-    for one in all.buckets() {
-        let middle = (one.lowest as f64 + one.highest as f64) / 2.0 / 1e9;
+    for bucket in all.buckets() {
+        let middle = (bucket.lowest as f64 + bucket.highest as f64) / 2.0 / 1e9;
         match middle > ZERO {
-            true => *buckets.entry((middle.log2() * PER_DOUBLING).ceil() as i32).or_default() += one.count,
-            false => zero += one.count,
+            true => *buckets.entry((middle.log2() * PER_DOUBLING).ceil() as i32).or_default() += bucket.count,
+            false => zero += bucket.count,
         }
     }
     (zero, buckets)
@@ -71,7 +71,7 @@ mod tests {
         for ns in [100, 1_000_000_000, 900_000_000, 1_000_000] {
             waits.record(Latency::from_nanos(ns));
         }
-        let (zero, buckets) = counted(&waits);
+        let (zero, buckets) = bucket_counts(&waits);
         assert_eq!(zero, 1);
         // Bucket n holds what is above 2^((n−1)/8) s and up to 2^(n/8) s.
         let holds = |place: i32, seconds: f64| {

@@ -1,4 +1,4 @@
-//! The same conditions on many machines, in words and tables.
+//! Comparison of many machines under the same conditions.
 
 use howlate_analyse::nodes::{GroupShift, NodeNumber, NodeSpread, NodeStatistic, RankedNode, rank_nodes};
 
@@ -8,72 +8,72 @@ use crate::condition::condition;
 use crate::numbers::{count, length, micros, micros_of};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, HEADING, WARN, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// Rows of a table; there may be thousands of nodes.
+/// Most rows of a table; there may be thousands of nodes.
 const MOST_ROWS: usize = 20;
-/// Nodes that are named in sentences.
+/// Most nodes named in a sentence.
 const MOST_NAMED: usize = 10;
 
-/// Nodes that are named for one bad moment.
+/// Most nodes named for a single late moment.
 const MOST_LATE_ONCE: usize = 3;
 
-/// Conditions that stand side by side.
+/// Most conditions side by side.
 const MOST_COLUMNS: usize = 8;
 
-/// All conditions in short, then each with its nodes and what is to be said of them.
+/// A summary of all conditions, then each with its nodes and sentences.
 pub(crate) fn nodes(spreads: &[NodeSpread], width: usize) -> String {
-    let conditions: Vec<&[NodeSpread]> = of_each_condition(spreads).collect();
-    let is_told = rank_nodes(spreads).len() < 3;
-    let one_by_one: String = conditions.iter().map(|spreads| of_condition(spreads, is_told, width)).collect();
+    let conditions: Vec<&[NodeSpread]> = by_condition(spreads).collect();
+    let is_too_few = rank_nodes(spreads).len() < 3;
+    let one_by_one: String = conditions.iter().map(|spreads| section(spreads, is_too_few, width)).collect();
     let short =
-        nodes_in_short(spreads).map_or_else(String::new, |said| format!("{}\n\n", wrapped(&said, width, 0)));
+        nodes_in_short(spreads).map_or_else(String::new, |text| format!("{}\n\n", wrapped(&text, width, 0)));
     let overview = if conditions.len() > 1 { overview(spreads, &conditions, width) } else { String::new() };
     format!("{short}{overview}{one_by_one}")
 }
 
-/// The statistics of one condition after the other.
-fn of_each_condition(spreads: &[NodeSpread]) -> impl Iterator<Item = &[NodeSpread]> {
-    spreads.chunk_by(|one, other| one.condition == other.condition && one.ran_as == other.ran_as)
+/// The spreads grouped by condition.
+fn by_condition(spreads: &[NodeSpread]) -> impl Iterator<Item = &[NodeSpread]> {
+    spreads.chunk_by(|spread, other| spread.condition == other.condition && spread.ran_as == other.ran_as)
 }
 
-/// `Of 300 nodes, 2 stand out: n17, n203.` Nothing where there are no nodes.
+/// `Of 300 nodes, 2 stand out: n17, n203.` `None` without nodes.
 pub fn nodes_in_short(spreads: &[NodeSpread]) -> Option<String> {
-    let ranked = rank_nodes(spreads);
-    let out: Vec<&RankedNode<'_>> = ranked.iter().filter(|node| node.stands_out > 0).collect();
-    let named: Vec<&str> = out.iter().take(MOST_NAMED).map(|node| node.node).collect();
-    let named = named.join(", ");
-    let said = match (ranked.len(), out.len()) {
+    let rank_nodes = rank_nodes(spreads);
+    let outliers: Vec<&RankedNode<'_>> = rank_nodes.iter().filter(|node| node.stands_out > 0).collect();
+    let names: Vec<&str> = outliers.iter().take(MOST_NAMED).map(|node| node.node).collect();
+    let names = names.join(", ");
+    let sentence = match (rank_nodes.len(), outliers.len()) {
         (0, _) => return None,
         (1 | 2, _) => OF_TWO.to_owned(),
         (all, 0) => format!("None of {} nodes stands out.", count(all as u64)),
-        (all, 1) => format!("Of {} nodes, 1 stands out: {named}.", count(all as u64)),
+        (all, 1) => format!("Of {} nodes, 1 stands out: {names}.", count(all as u64)),
         (all, number) if number > MOST_NAMED => {
             let (all, number, more) =
                 (count(all as u64), count(number as u64), count((number - MOST_NAMED) as u64));
-            format!("Of {all} nodes, {number} stand out: {named} and {more} more.")
+            format!("Of {all} nodes, {number} stand out: {names} and {more} more.")
         }
-        (all, number) => format!("Of {} nodes, {number} stand out: {named}.", count(all as u64)),
+        (all, number) => format!("Of {} nodes, {number} stand out: {names}.", count(all as u64)),
     };
-    Some([Some(said), late_once(spreads)].into_iter().flatten().collect::<Vec<_>>().join(" "))
+    Some([Some(sentence), late_once(spreads)].into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
-/// Nodes whose worst moment was far worse than that of the others, each under the condition in which it was worst.
+/// Nodes whose maximum was far above that of the others, each in its worst condition.
 fn late_once(spreads: &[NodeSpread]) -> Option<String> {
-    let mut found: Vec<(&NodeNumber, f64)> = Vec::new();
+    let mut late_nodes: Vec<(&NodeNumber, f64)> = Vec::new();
     for spread in spreads {
         for node in spread.once_late() {
-            match found.iter_mut().find(|(known, _)| known.node == node.node) {
-                Some((known, _)) if known.max_ns >= node.max_ns => {}
-                Some(known) => *known = (node, spread.usual_max()),
-                None => found.push((node, spread.usual_max())),
+            match late_nodes.iter_mut().find(|(existing, _)| existing.node == node.node) {
+                Some((existing, _)) if existing.max_ns >= node.max_ns => {}
+                Some(existing) => *existing = (node, spread.usual_max()),
+                None => late_nodes.push((node, spread.usual_max())),
             }
         }
     }
-    found.sort_by_key(|(node, _)| std::cmp::Reverse(node.max_ns));
+    late_nodes.sort_by_key(|(node, _)| std::cmp::Reverse(node.max_ns));
     let shown: Vec<String> =
-        found.iter().take(MOST_LATE_ONCE).map(|(node, usual)| once(node, *usual)).collect();
-    let more = found.len() - shown.len();
+        late_nodes.iter().take(MOST_LATE_ONCE).map(|(node, usual)| once(node, *usual)).collect();
+    let more = late_nodes.len() - shown.len();
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     (!shown.is_empty()).then(|| format!("Far above all others at least once: {}{more}.", shown.join(", ")))
 }
@@ -86,12 +86,12 @@ fn once(node: &NodeNumber, usual: f64) -> String {
     format!("{} (by {}; the usual maximum of a node is {usual})", node.node, span(node.max_ns))
 }
 
-/// By how much the median of each node differs from the middle, the conditions side by side.
+/// Difference of each node's median from the middle, the conditions side by side.
 fn overview(spreads: &[NodeSpread], conditions: &[&[NodeSpread]], width: usize) -> String {
     let shown = &conditions[..conditions.len().min(MOST_COLUMNS)];
-    let mut table = Columns::new(&headings(shown.len()), 1);
-    let ranked = rank_nodes(spreads);
-    for node in ranked.iter().take(MOST_ROWS) {
+    let mut table = TextTable::new(&headings(shown.len()), 1);
+    let rank_nodes = rank_nodes(spreads);
+    for node in rank_nodes.iter().take(MOST_ROWS) {
         let cell = |spreads: &&[NodeSpread]| above(node.node, &spreads[0]);
         table.row(std::iter::once(node.node.to_owned()).chain(shown.iter().map(cell)).collect());
     }
@@ -106,7 +106,7 @@ fn overview(spreads: &[NodeSpread], conditions: &[&[NodeSpread]], width: usize) 
         "{}\n\n{}{}\n",
         wrapped(&format!("{title} · in µs, * stands out"), width, 0),
         table.text(width),
-        paint(DIM, format!("{}{key}{more}", rest(ranked.len())))
+        paint(DIM, format!("{}{key}{more}", rest(rank_nodes.len())))
     )
 }
 
@@ -114,9 +114,9 @@ fn headings(conditions: usize) -> Vec<String> {
     std::iter::once("node".to_owned()).chain((1..=conditions).map(|number| number.to_string())).collect()
 }
 
-/// How much a node is above the others, marked where it stands out: `+31.2 *`.
+/// Difference of a node from the middle, marked if it stands out: `+31.2 *`.
 fn above(node: &str, spread: &NodeSpread) -> String {
-    let Some(own) = spread.nodes.iter().find(|one| one.node == node) else { return "–".to_owned() };
+    let Some(own) = spread.nodes.iter().find(|number| number.node == node) else { return "–".to_owned() };
     let text = signed(own.value_ns - spread.centre_ns);
     if own.stands_out { paint(WARN, format!("{text} *")) } else { text }
 }
@@ -129,14 +129,14 @@ fn rest(nodes: usize) -> String {
     }
 }
 
-/// One condition: a statistic each; what the whole `is_told` to be too few for is not said of each once more.
-fn of_condition(spreads: &[NodeSpread], is_told: bool, width: usize) -> String {
+/// One condition, with a line per statistic. With `is_too_few` the summary has said that there are too few nodes.
+fn section(spreads: &[NodeSpread], is_too_few: bool, width: usize) -> String {
     let title = format!("{}: {} nodes", condition(&spreads[0]), spreads[0].nodes.len());
     let heading = wrapped(&format!("{} · latency in µs", paint(HEADING, title)), width, 0);
     let mut text = format!("{heading}\n\n{}\n", table(spreads, width));
     for spread in spreads {
         text.push_str(&format!("{}\n", paint(DIM, wrapped(&apart(spread), width, 2))));
-        let sentences = if is_told { Vec::new() } else { sentences(spread, |node| paint(BOLD, node)) };
+        let sentences = if is_too_few { Vec::new() } else { sentences(spread, |node| paint(BOLD, node)) };
         for sentence in sentences {
             text.push_str(&format!("{}\n", wrapped(&format!("  {sentence}"), width, 2)));
         }
@@ -145,14 +145,14 @@ fn of_condition(spreads: &[NodeSpread], is_told: bool, width: usize) -> String {
     text
 }
 
-/// The worst nodes first, by the median.
+/// The worst nodes first, by the first statistic.
 fn table(spreads: &[NodeSpread], width: usize) -> String {
     let mut headings: Vec<String> = vec!["node".into(), "wake-ups".into()];
     for spread in spreads {
         headings.extend([spread.statistic.name().to_owned(), "± in blocks".into(), "from middle".into()]);
     }
     headings.push("max".into());
-    let mut table = Columns::new(&headings, 1);
+    let mut table = TextTable::new(&headings, 1);
     let order = &spreads[0].nodes;
     for node in order.iter().take(MOST_ROWS) {
         table.row(row(node, spreads));
@@ -164,7 +164,7 @@ fn row(node: &NodeNumber, spreads: &[NodeSpread]) -> Vec<String> {
     let absent = || "–".to_owned();
     let mut cells = vec![node.node.clone(), count(node.count)];
     for spread in spreads {
-        let Some(own) = spread.nodes.iter().find(|one| one.node == node.node) else {
+        let Some(own) = spread.nodes.iter().find(|number| number.node == node.node) else {
             cells.extend([absent(), absent(), absent()]);
             continue;
         };
@@ -182,7 +182,7 @@ fn signed(nanos: f64) -> String {
     if nanos > 0.0 { format!("+{}", micros_of(nanos)) } else { micros_of(nanos) }
 }
 
-/// How far nodes lie apart, beside what one node does by itself.
+/// Spread between nodes, and variation within a node.
 fn apart(spread: &NodeSpread) -> String {
     format!(
         "  {}: median of the nodes {} µs, spread between nodes {} µs, within a node {} µs. Differences below {} µs are ignored.",
@@ -194,10 +194,10 @@ fn apart(spread: &NodeSpread) -> String {
     )
 }
 
-/// With two nodes there is nothing to tell.
+/// With two nodes neither can be called the outlier.
 const OF_TWO: &str = "At least three nodes are needed to identify an outlier.";
 
-/// What is to be said of the nodes: those that stand out, and what they have in common.
+/// The nodes that stand out, and what they have in common.
 pub fn node_sentences(spread: &NodeSpread) -> Vec<String> {
     sentences(spread, str::to_owned)
 }
@@ -206,14 +206,14 @@ fn sentences(spread: &NodeSpread, name: fn(&str) -> String) -> Vec<String> {
     if spread.nodes.len() < 3 {
         return vec![OF_TWO.to_owned()];
     }
-    let out: Vec<&NodeNumber> = spread.nodes.iter().filter(|node| node.stands_out).collect();
-    let mut said: Vec<String> =
-        out.iter().take(MOST_NAMED).map(|node| stands_out(node, spread.statistic, name)).collect();
-    if out.len() > MOST_NAMED {
-        said.push(format!("{} more stand out as well.", count((out.len() - MOST_NAMED) as u64)));
+    let outliers: Vec<&NodeNumber> = spread.nodes.iter().filter(|node| node.stands_out).collect();
+    let mut sentences: Vec<String> =
+        outliers.iter().take(MOST_NAMED).map(|node| stands_out(node, spread.statistic, name)).collect();
+    if outliers.len() > MOST_NAMED {
+        sentences.push(format!("{} more stand out as well.", count((outliers.len() - MOST_NAMED) as u64)));
     }
-    if out.is_empty() {
-        said.push(format!(
+    if outliers.is_empty() {
+        sentences.push(format!(
             "By {}, no node stands out: none is later than the others by more than {} µs and by more than chance.",
             match spread.statistic {
                 NodeStatistic::P50 => "the median",
@@ -222,8 +222,8 @@ fn sentences(spread: &NodeSpread, name: fn(&str) -> String) -> Vec<String> {
             micros_of(spread.margin_ns)
         ));
     }
-    said.extend(spread.groups.iter().take(MOST_NAMED).map(|group| in_common(group, spread.statistic)));
-    said
+    sentences.extend(spread.groups.iter().take(MOST_NAMED).map(|group| in_common(group, spread.statistic)));
+    sentences
 }
 
 /// `n3 is later than the other nodes: its median by 31 µs [27, 36].`
@@ -244,10 +244,10 @@ fn interval(low: f64, high: f64) -> String {
 /// `The 14 nodes with kernel 6.1 are 31 µs later [27, 36] than the 20 others, by the median.`
 fn in_common(group: &GroupShift, statistic: NodeStatistic) -> String {
     let (low, high) = group.interval_ns;
-    let (word, sign) = if group.difference_ns > 0.0 { ("later", 1.0) } else { ("earlier", -1.0) };
+    let (direction, sign) = if group.difference_ns > 0.0 { ("later", 1.0) } else { ("earlier", -1.0) };
     let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
     format!(
-        "The {} nodes with {} {} are {} µs {word}{} than the {} others, by the {}.",
+        "The {} nodes with {} {} are {} µs {direction}{} than the {} others, by the {}.",
         group.nodes,
         group.property,
         group.value,

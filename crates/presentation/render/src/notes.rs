@@ -1,42 +1,43 @@
-//! What to know besides the numbers.
+//! Notes: what to know besides the numbers.
 
 use std::collections::{HashMap, HashSet};
 
 use howlate_analyse::Analysis;
 use howlate_model::Caveat;
 
-use crate::ask_again::show_again;
 use crate::caveats::sentences;
+use crate::detail::show_again;
 use crate::kept_timelines::is_about_timelines;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{WARN, paint};
 
-/// More notes of many machines are not read.
+/// Most notes, with many machines.
 const MOST: usize = 30;
 
-/// Lines that doubts may take above the numbers where there is no other limit.
+/// Default number of lines of doubts above the numbers.
 pub(crate) const MOST_LINES: usize = 6;
 
-/// What makes a result doubtful, in so many lines: what spoils it first. The rest is counted.
+/// What makes a result doubtful, in at most `most` lines, invalidating caveats first; the rest is counted.
 pub(crate) fn doubts(analysis: &Analysis, most: usize, width: usize) -> String {
     doubts_but(|_| false, analysis, most, width)
 }
 
-/// The same without some caveats.
+/// Like `doubts`, without the caveats that `is_left_out`.
 pub(crate) fn doubts_but(
     is_left_out: impl Fn(&Caveat) -> bool,
     analysis: &Analysis,
     most: usize,
     width: usize,
 ) -> String {
-    let mut notes = once(analysis);
+    let mut notes = unique_notes(analysis);
     let spoiling = spoiling(analysis);
     let of_conditions = analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats);
     let all = analysis.caveats.iter().cloned().chain(of_conditions);
-    let elsewhere: Vec<Caveat> = all.filter(|one| is_about_timelines(one) || is_left_out(one)).collect();
+    let elsewhere: Vec<Caveat> =
+        all.filter(|caveat| is_about_timelines(caveat) || is_left_out(caveat)).collect();
     let elsewhere = sentences(&elsewhere);
-    notes.retain(|(note, _)| !elsewhere.iter().any(|(known, _)| known == note));
+    notes.retain(|(note, _)| !elsewhere.iter().any(|(other, _)| other == note));
     notes.sort_by_key(|(note, _)| !spoiling.contains(note));
     let all = analysis.outcomes().len();
     let (mut text, mut shown) = (String::new(), 0);
@@ -56,7 +57,7 @@ pub(crate) fn doubts_but(
     text + &rest
 }
 
-/// What makes a result doubtful, each in a sentence: what was not as asked for, and a machine that was busy.
+/// Sentences on what makes a result doubtful: invalidating caveats, and a busy machine.
 pub fn doubtful(analysis: &Analysis) -> Vec<String> {
     let of_conditions = analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats);
     let is_doubt = |caveat: &Caveat| caveat.spoils() || matches!(caveat, Caveat::MachineBusy { .. });
@@ -65,19 +66,20 @@ pub fn doubtful(analysis: &Analysis) -> Vec<String> {
     sentences(&doubts).into_iter().map(|(note, _)| note).collect()
 }
 
-/// Why the result is not what was asked for, in a sentence: what spoils it first, and how much else does.
+/// Why the result is not what was requested: the first invalidating caveat, and the number of others.
 pub fn not_as_asked(analysis: &Analysis) -> Option<String> {
     let spoiling = spoiling(analysis);
-    let mut told = once(analysis).into_iter().map(|(note, _)| note).filter(|note| spoiling.contains(note));
-    let first = told.next()?;
-    Some(match told.count() {
+    let mut notes =
+        unique_notes(analysis).into_iter().map(|(note, _)| note).filter(|note| spoiling.contains(note));
+    let first = notes.next()?;
+    Some(match notes.count() {
         0 => first,
         1 => format!("{first} And 1 more note."),
         more => format!("{first} And {} more notes.", count(more as u64)),
     })
 }
 
-/// The words of caveats for which the result is not what was asked for.
+/// Sentences of invalidating caveats.
 fn spoiling(analysis: &Analysis) -> HashSet<String> {
     let of_conditions = analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats);
     let spoiling: Vec<Caveat> =
@@ -87,7 +89,7 @@ fn spoiling(analysis: &Analysis) -> HashSet<String> {
 
 /// Caveats, each once, with the conditions that they are about.
 pub(crate) fn notes(analysis: &Analysis, width: usize) -> String {
-    let notes = once(analysis);
+    let notes = unique_notes(analysis);
     let all = analysis.outcomes().len();
     let line = |note| line(note, all, width);
     let most = if analysis.members.len() > 1 { MOST } else { notes.len() };
@@ -100,7 +102,7 @@ pub(crate) fn notes(analysis: &Analysis, width: usize) -> String {
     notes.iter().take(most).map(line).chain(std::iter::once(rest)).collect()
 }
 
-/// A note, and of how many of `all` conditions it is.
+/// A note, with the number of conditions that it is about.
 fn line((note, conditions): &(String, usize), all: usize, width: usize) -> String {
     let about = match conditions {
         0 => String::new(),
@@ -110,13 +112,13 @@ fn line((note, conditions): &(String, usize), all: usize, width: usize) -> Strin
     format!("{} {}\n", paint(WARN, "!"), wrapped(&format!("{note}{about}"), width, 2))
 }
 
-/// Their words, and of how many conditions they are; those of the whole recording are of none.
-fn once(analysis: &Analysis) -> Vec<(String, usize)> {
+/// Sentences of caveats with the number of conditions; 0 for those of the whole recording.
+fn unique_notes(analysis: &Analysis) -> Vec<(String, usize)> {
     let of_conditions: Vec<Caveat> =
         analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats).collect();
     let mut notes: Vec<(String, usize)> =
         sentences(&analysis.caveats).into_iter().map(|(note, _)| (note, 0)).collect();
-    // Of thousands of machines there are thousands: each is looked up, not looked for.
+    // With thousands of machines there are thousands of notes, so they are found by hash.
     let places: HashMap<String, usize> = notes.iter().map(|(note, _)| note.clone()).zip(0..).collect();
     for (note, conditions) in sentences(&of_conditions) {
         match places.get(&note) {

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Formats numbers.
 
 use howlate_analyse::Summary;
 use howlate_model::{Latency, Span};
@@ -8,49 +8,49 @@ pub fn micros(nanos: i64) -> String {
     micros_of(nanos as f64)
 }
 
-/// A number, with what says so where it is only known to be that or more.
+/// A number, marked if it is only a lower bound.
 pub fn at_least(is_lower_bound: bool, text: &str) -> String {
     if is_lower_bound { format!("≥ {text}") } else { text.to_owned() }
 }
 
-/// A number of `summary` in microseconds: `5.61`; `≥ 30.0` where whoever measured told nothing beyond apart.
+/// A statistic of `summary` in microseconds: `5.61`; `≥ 30.0` beyond the last bucket of an imported histogram.
 pub fn micros_in(summary: &Summary, nanos: i64) -> String {
     at_least(summary.is_lower_bound(nanos), &micros(nanos))
 }
 
-/// The same with its unit: `5.61 µs`, `≥ 30.0 µs`.
+/// A statistic of `summary` with its unit: `5.61 µs`, `≥ 30.0 µs`.
 pub fn latency_in(summary: &Summary, nanos: i64) -> String {
     at_least(summary.is_lower_bound(nanos), &Latency::from_nanos(nanos).to_string())
 }
 
-/// The same for a mean or a deviation.
+/// Like `micros`, for a mean or deviation.
 pub fn micros_of(nanos: f64) -> String {
     round(nanos / 1e3)
 }
 
-/// Nanoseconds as microseconds with a sign: what is added or taken away.
+/// Microseconds with a sign, for differences.
 pub(crate) fn signed_micros(nanos: f64) -> String {
     let text = micros_of(nanos);
     if nanos > 0.0 { format!("+{text}") } else { text }
 }
 
-/// Nanoseconds in the unit that fits, with a sign: `+31.2 µs`, `−4.92 ms`.
+/// With a sign and a suitable unit: `+31.2 µs`, `−4.92 ms`.
 pub(crate) fn signed_latency(nanos: f64) -> String {
-    let text = in_the_unit_that_fits(nanos);
+    let text = with_unit(nanos);
     if nanos > 0.0 { format!("+{text}") } else { text }
 }
 
-/// The same without its sign, where a word says whether it is more or less: `4.92 ms`.
+/// A difference without its sign: `4.92 ms`.
 pub(crate) fn unsigned_latency(nanos: f64) -> String {
-    in_the_unit_that_fits(nanos.abs())
+    with_unit(nanos.abs())
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "a nanosecond is the least that is told")]
-fn in_the_unit_that_fits(nanos: f64) -> String {
+fn with_unit(nanos: f64) -> String {
     Latency::from_nanos(nanos.round() as i64).to_string()
 }
 
-/// A number with three significant digits, thousands grouped: `0.53`, `4.20`, `412 000`.
+/// Three significant digits, thousands grouped: `0.53`, `4.20`, `412 000`.
 #[allow(clippy::cast_possible_truncation, reason = "rounded to three digits first")]
 pub(crate) fn round(number: f64) -> String {
     match number.abs() {
@@ -60,14 +60,14 @@ pub(crate) fn round(number: f64) -> String {
     }
 }
 
-/// A number for people, whose minus is as wide as a plus; what programs read has the hyphen of ASCII.
+/// Replaces the hyphen by a minus sign, which is as wide as a plus. Machine-readable output keeps the hyphen.
 pub(crate) fn with_minus(number: &str) -> String {
     number.replace('-', "−")
 }
 
-/// How many times `one` is as long as `other`; 0 where that has no answer.
-pub(crate) fn span_per_span(one: Span, other: Span) -> f64 {
-    if other.is_zero() { 0.0 } else { one.as_secs_f64() / other.as_secs_f64() }
+/// Ratio of two durations; 0 if `whole` is zero.
+pub(crate) fn span_per_span(part: Span, whole: Span) -> f64 {
+    if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() }
 }
 
 fn round_to_three(value: f64, size: f64) -> f64 {
@@ -75,7 +75,7 @@ fn round_to_three(value: f64, size: f64) -> f64 {
     (value / step).round() * step
 }
 
-/// An integer with its thousands apart: `1 000 000`.
+/// An integer with grouped thousands: `1 000 000`.
 pub(crate) fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::new();
@@ -88,16 +88,16 @@ pub(crate) fn grouped(number: i64) -> String {
     if number < 0 { format!("−{text}") } else { text }
 }
 
-/// A count with its thousands apart.
+/// A count with grouped thousands.
 pub fn count(number: u64) -> String {
     grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// A length of time in prose: `50 µs`, `1.5 ms`.
+/// A duration in prose: `50 µs`, `1.5 ms`.
 pub fn length(span: Span) -> String {
-    let typed = span.to_string();
-    let unit = typed.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(typed.len());
-    let (number, unit) = typed.split_at(unit);
+    let text = span.to_string();
+    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
     let unit = match unit {
         "us" => "µs",
         "m" => "min",
@@ -106,7 +106,7 @@ pub fn length(span: Span) -> String {
     format!("{number} {unit}")
 }
 
-/// A length of time to a tenth of a second, or as short as it is: `12.3 s`, `4 ms`.
+/// A duration with tenths of a second, or in smaller units: `12.3 s`, `4 ms`.
 pub fn rough(span: Span) -> String {
     match span.as_nanos() {
         nanos if nanos >= 60_000_000_000 => {
@@ -124,7 +124,7 @@ pub fn rough(span: Span) -> String {
     }
 }
 
-/// How many times larger `large` is than `small`, as one says it: `99`, `3.2`.
+/// The ratio of `large` to `small`: `99`, `3.2`.
 pub fn times(large: i64, small: i64) -> String {
     let ratio = large as f64 / small.max(1) as f64;
     if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }

@@ -1,12 +1,12 @@
-//! What advice depends on, in a sentence.
+//! Preconditions of advice, in sentences.
 
 use howlate_analyse::cause::OnlyIf;
 use howlate_model::Finding;
 
-/// What was found, and what has to be so for the advice to help; without a full stop at its end.
+/// The finding and the precondition, without a full stop at the end.
 pub(crate) fn with_condition(finding: &Finding, only_if: Option<OnlyIf>) -> String {
     let found = finding.found.clone();
-    only_if.map_or_else(|| found.clone(), |one| format!("{found}. {}", condition(one)))
+    only_if.map_or_else(|| found.clone(), |only_if| format!("{found}. {}", condition(only_if)))
 }
 
 const fn condition(condition: OnlyIf) -> &'static str {
@@ -36,11 +36,11 @@ mod tests {
         let (id, verdict) = (FindingId::RealtimePermission, Verdict::Good);
         let finding = Finding { id, verdict, found, evidence, why, cost, remedy };
         assert_eq!(with_condition(&finding, None), "any real-time priority may be asked for");
-        let told = with_condition(&finding, Some(OnlyIf::LowerPriority));
+        let text = with_condition(&finding, Some(OnlyIf::LowerPriority));
         assert!(
-            told.starts_with("any real-time priority may be asked for. Against a real-time thread"),
-            "{told}"
+            text.starts_with("any real-time priority may be asked for. Against a real-time thread"),
+            "{text}"
         );
-        assert!(!told.ends_with('.'), "the sentence goes on: {told}");
+        assert!(!text.ends_with('.'), "the sentence goes on: {text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a plan would measure, before it does.
+//! Announcement of a plan, before it is measured.
 
 use howlate_model::{Caveat, Condition, Span};
 
@@ -7,17 +7,17 @@ use crate::condition::condition;
 use crate::numbers::rough;
 use crate::prose::wrapped;
 use crate::style::{COMMAND, WARN, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 
 /// `54 conditions in 270 turns, about 12.0 min`.
 pub fn extent(conditions: usize, turns: usize, estimate: Span) -> String {
-    let (condition, turn) = (some(conditions, "condition"), some(turns, "turn"));
+    let (condition, turn) = (number_of(conditions, "condition"), number_of(turns, "turn"));
     format!("{condition} in {turn}, about {}", rough(estimate))
 }
 
-/// What it takes when all of it is measured in each of `boots` guests, one after the other.
+/// The duration when everything is measured in `boots` guests, one after the other.
 pub fn boots(boots: usize, estimate: Span, width: usize) -> String {
-    let (guests, all) = (some(boots, "guest"), estimate.times(boots as u64));
+    let (guests, all) = (number_of(boots, "guest"), estimate.times(boots as u64));
     let text = format!(
         "All of that in {guests}, booted one after the other: about {} of measuring, and {} to boot.",
         rough(all),
@@ -27,12 +27,12 @@ pub fn boots(boots: usize, estimate: Span, width: usize) -> String {
 }
 
 /// `1 turn`, `2 turns`.
-fn some(count: usize, of: &str) -> String {
+fn number_of(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {of}{plural}")
+    format!("{count} {noun}{plural}")
 }
 
-/// Plans by name, with what each asks.
+/// Plans by name, with the question that each answers.
 pub fn plan_list(plans: &[(&str, String)], width: usize) -> String {
     let longest = plans.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let line = |(name, about): &(&str, String)| {
@@ -46,9 +46,8 @@ pub fn plan_list(plans: &[(&str, String)], width: usize) -> String {
     )
 }
 
-/// Each condition with the number of its turns and the time they take together; what is left
-/// out and why; the extent of the whole, whose turns, of several threads each where these run side by side, take
-/// `estimate`.
+/// Conditions with the number and duration of their turns, left-out conditions with reasons, and the total. Turns of several threads side
+/// by side take `estimate` in all.
 pub fn plan(
     rows: &[(&Condition, usize, Span)],
     turns: usize,
@@ -56,11 +55,11 @@ pub fn plan(
     estimate: Span,
     width: usize,
 ) -> String {
-    let mut table = Columns::new(&["condition", "turns", "time"].map(str::to_owned), 1);
-    for (one, turns, time) in rows {
-        table.row(vec![condition(one), turns.to_string(), rough(*time)]);
+    let mut table = TextTable::new(&["condition", "turns", "time"].map(str::to_owned), 1);
+    for (row_condition, turns, time) in rows {
+        table.row(vec![condition(row_condition), turns.to_string(), rough(*time)]);
     }
-    let without = |one: &Caveat| format!("{} {}\n", paint(WARN, "!"), wrapped(&caveat(one), width, 2));
-    let without: String = left_out.iter().map(without).collect();
-    format!("{}\n{without}{}\n", table.text(width), extent(rows.len(), turns, estimate))
+    let line = |reason: &Caveat| format!("{} {}\n", paint(WARN, "!"), wrapped(&caveat(reason), width, 2));
+    let left_out: String = left_out.iter().map(line).collect();
+    format!("{}\n{left_out}{}\n", table.text(width), extent(rows.len(), turns, estimate))
 }

@@ -1,4 +1,4 @@
-//! How long a measurement must be, for programs.
+//! The JSON output of `howlate plan-length`.
 
 use howlate_analyse::sequential::RunLengths;
 use howlate_model::Span;
@@ -6,53 +6,50 @@ use serde::Serialize;
 
 /// What `howlate plan-length --json` prints. Names are public: add, never rename.
 #[derive(Serialize)]
-struct Document<'a> {
+struct PlanLengthDocument<'a> {
     format: u32,
     howlate: &'static str,
     command: &'static str,
     figure: String,
     #[serde(rename = "period_ns")]
     period: Span,
-    /// The time of one condition that it takes at least.
+    /// Minimum time for each condition.
     #[serde(rename = "least_ns")]
     least: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
     wakeups: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pairs: Option<u64>,
-    /// A limit that is exceeded so often holds after this time.
-    holds: Vec<Exceeded>,
-    /// One that is exceeded so often within this time is refuted.
-    refuted: Vec<Exceeded>,
+    /// For a number of exceedances, the time after which the limit holds.
+    holds: Vec<EventsAndTime>,
+    /// For a number of exceedances, the time within which the limit is refuted.
+    refuted: Vec<EventsAndTime>,
     to_type: &'a str,
 }
 
 #[derive(Serialize)]
-struct Exceeded {
+struct EventsAndTime {
     exceeded: u64,
     #[serde(rename = "time_ns")]
     time: Span,
 }
 
-/// The same as `lengths`, of a condition that wakes once in `period`.
-///
-/// # Errors
-///
-/// None that is known: numbers and texts are JSON.
-pub fn lengths_json(of: &RunLengths, period: Span, to_type: &str) -> Result<String, serde_json::Error> {
-    let each =
-        |all: &[(u64, Span)]| all.iter().map(|&(exceeded, time)| Exceeded { exceeded, time }).collect();
-    let document = Document {
+/// The JSON output for a condition that wakes once per `period`.
+pub fn lengths_json(lengths: &RunLengths, period: Span, to_type: &str) -> Result<String, serde_json::Error> {
+    let entries = |pairs: &[(u64, Span)]| {
+        pairs.iter().map(|&(exceeded, time)| EventsAndTime { exceeded, time }).collect()
+    };
+    let document = PlanLengthDocument {
         format: 1,
         howlate: env!("CARGO_PKG_VERSION"),
         command: "plan-length",
-        figure: of.figure.to_string(),
+        figure: lengths.figure.to_string(),
         period,
-        least: of.least,
-        wakeups: of.wakeups,
-        pairs: of.pairs,
-        holds: each(&of.holds),
-        refuted: each(&of.refuted),
+        least: lengths.least,
+        wakeups: lengths.wakeups,
+        pairs: lengths.pairs,
+        holds: entries(&lengths.holds),
+        refuted: entries(&lengths.refuted),
         to_type,
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

@@ -1,4 +1,4 @@
-//! Progress of long work, in one line.
+//! Progress of a run, in one line.
 
 use howlate_model::{Condition, Span};
 
@@ -7,34 +7,33 @@ use crate::numbers::{count, rough, span_per_span};
 use crate::stage::TuneStage;
 use crate::style::{DIM, paint};
 
-/// Columns of a bar.
+/// Width of the bar.
 const BAR: usize = 20;
 
-/// `━━━━━━━━━━━━━━      34.0 s left · turn 3 of 12 · clock_nanosleep for 1 ms · other · load …`, in one line of `width`.
-/// The time comes before what may be cut off; of a run in stages, then the stage.
+/// `━━━━━━━━━━━━━━      34.0 s left · turn 3 of 12 · clock_nanosleep for 1 ms · other · load …`, cut to `width`, least important last.
 pub fn progress(
     stage: Option<TuneStage>,
     [turn, turns]: [usize; 2],
     now: &Condition,
-    [left, whole]: [Span; 2],
+    [remaining, whole]: [Span; 2],
     width: usize,
 ) -> String {
     let time = match stage {
-        Some(stage) => format!("{} · {}", most_left(left), stage.in_words()),
-        None => time_left(left),
+        Some(stage) => format!("{} · {}", most_left(remaining), stage.in_words()),
+        None => time_left(remaining),
     };
     let text = format!("{time} · turn {turn} of {turns} · {}", condition(now));
-    format!("{} {}", bar(left, whole), paint(DIM, cut(&text, width.saturating_sub(BAR + 1))))
+    format!("{} {}", bar(remaining, whole), paint(DIM, cut(&text, width.saturating_sub(BAR + 1))))
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a picture")]
-fn bar(left: Span, whole: Span) -> String {
-    let done = 1.0 - span_per_span(left, whole).clamp(0.0, 1.0);
+fn bar(remaining: Span, whole: Span) -> String {
+    let done = 1.0 - span_per_span(remaining, whole).clamp(0.0, 1.0);
     let full = (done * BAR as f64) as usize;
     format!("{}{:rest$}", "━".repeat(full), "", rest = BAR - full)
 }
 
-/// `text` in one line of `width` columns, with a sign where it goes on.
+/// `text` in one line of `width` columns, with an ellipsis if cut.
 fn cut(text: &str, width: usize) -> String {
     match text.chars().count() <= width {
         true => text.to_owned(),
@@ -43,13 +42,13 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// `34.0 s left`.
-pub fn time_left(left: Span) -> String {
-    if left.is_zero() { "ending".to_owned() } else { format!("{} left", rough(left)) }
+pub fn time_left(remaining: Span) -> String {
+    if remaining.is_zero() { "ending".to_owned() } else { format!("{} left", rough(remaining)) }
 }
 
-/// `at most 2 min 10 s left`: of a run that may have found enough before.
-pub fn most_left(left: Span) -> String {
-    if left.is_zero() { time_left(left) } else { format!("at most {}", time_left(left)) }
+/// `at most 2 min 10 s left`, for runs that may end earlier.
+pub fn most_left(remaining: Span) -> String {
+    if remaining.is_zero() { time_left(remaining) } else { format!("at most {}", time_left(remaining)) }
 }
 
 /// `guest 2 of 4 · 6.1.0-rt · 12.0 s · 24 000 wake-ups`.
@@ -72,8 +71,8 @@ mod tests {
             Condition::new(howlate_model::Work::Watch { mechanism: howlate_model::Activation::Timer }, "6.1");
         let time = [Span::from_secs(90), Span::from_secs(100)];
         let text = progress(Some(TuneStage::Screening), [3, 12], &condition, time, 200);
-        let wanted = "at most 1 min 30 s left · stage 2 of 4: each setting · turn 3 of 12 · ";
-        assert!(text.contains(wanted), "{text}");
+        let expected = "at most 1 min 30 s left · stage 2 of 4: each setting · turn 3 of 12 · ";
+        assert!(text.contains(expected), "{text}");
         assert_eq!(bar(Span::ZERO, Span::from_secs(10)), "━".repeat(BAR));
         assert_eq!(bar(Span::from_secs(20), Span::from_secs(10)), " ".repeat(BAR));
         assert_eq!(

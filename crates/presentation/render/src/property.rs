@@ -1,4 +1,4 @@
-//! The words of a condition's properties: the one table of them.
+//! Names and formats of a condition's properties: the only table of them.
 
 use crate::numbers::length;
 use howlate_model::{
@@ -6,7 +6,7 @@ use howlate_model::{
     WorkKind,
 };
 
-/// The heading of a property's column, where all that stand below it do `work`, if they do the same.
+/// Heading of a property's column; `work` is the kind of work, if all rows have the same.
 pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str {
     match property {
         Property::Kind => "kind",
@@ -36,25 +36,25 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
     }
 }
 
-/// A value below its heading.
+/// A value for a table cell.
 pub fn value(value: &PropertyValue<'_>) -> String {
     match value {
         PropertyValue::Length(_, span) | PropertyValue::Slack(span) => length(*span),
         PropertyValue::Knob(tuned) => setting(&tuned.to_string()),
-        other => typed(other),
+        other => value_as_typed(other),
     }
 }
 
-/// The condition that settings are tried on, as `compare` calls it.
+/// The condition that settings are compared with, as `compare` calls it.
 pub const BASELINE: &str = "baseline";
 
-/// A setting that was tried; the one that turns nothing, for telling what chance finds, by what it does.
+/// Name of a setting under test; the control that changes nothing is spelled out.
 pub(crate) fn setting(name: &str) -> String {
     if name == TunedKnobs::NOTHING { "nothing changed".to_owned() } else { name.to_owned() }
 }
 
-/// A value with its lengths as they are typed, `1ms`: what programs know it by.
-fn typed(value: &PropertyValue<'_>) -> String {
+/// A value with lengths as typed, `1ms`: stable for programs.
+fn value_as_typed(value: &PropertyValue<'_>) -> String {
     match value {
         PropertyValue::Between(Peers::Processes) => "processes".to_owned(),
         PropertyValue::Between(Peers::Threads) => "threads".to_owned(),
@@ -71,7 +71,7 @@ fn typed(value: &PropertyValue<'_>) -> String {
     }
 }
 
-/// What two CPUs have in common; `None` where they are one.
+/// Relation of two CPUs; `None` if they are the same.
 const fn relation(placement: Placement) -> Option<&'static str> {
     match placement {
         Placement::SameCpu => None,
@@ -82,9 +82,9 @@ const fn relation(placement: Placement) -> Option<&'static str> {
     }
 }
 
-/// A value where no heading says what it is.
-pub fn phrase(of: &PropertyValue<'_>) -> String {
-    match of {
+/// A value with its unit or name, where there is no heading.
+pub fn phrase(property_value: &PropertyValue<'_>) -> String {
+    match property_value {
         PropertyValue::Mechanism(Mechanism::Activation(activation)) => {
             late_after(*activation).map_or_else(|| "unseen".to_owned(), |what| format!("after {what}"))
         }
@@ -92,7 +92,7 @@ pub fn phrase(of: &PropertyValue<'_>) -> String {
     }
 }
 
-/// What a thread of a watched program is late after; `None` where nobody knows.
+/// What a thread of a watched program is late after; `None` where unknown.
 pub(crate) const fn late_after(activation: Activation) -> Option<&'static str> {
     match activation {
         Activation::Timer => Some("its timer"),
@@ -103,14 +103,14 @@ pub(crate) const fn late_after(activation: Activation) -> Option<&'static str> {
     }
 }
 
-/// The same as programs know it by.
-pub(crate) fn typed_phrase(of: &PropertyValue<'_>) -> String {
-    format!("{}{}", before(of), typed(of))
+/// Like `phrase`, with lengths as typed.
+pub(crate) fn typed_phrase(value: &PropertyValue<'_>) -> String {
+    format!("{}{}", before(value), value_as_typed(value))
 }
 
-/// What stands before a value that has no heading.
-const fn before(of: &PropertyValue<'_>) -> &'static str {
-    match of {
+/// Prefix of a value without heading.
+const fn before(value: &PropertyValue<'_>) -> &'static str {
+    match value {
         PropertyValue::Kind(_)
         | PropertyValue::Node(_)
         | PropertyValue::Name(_)
@@ -138,7 +138,7 @@ const fn before(of: &PropertyValue<'_>) -> &'static str {
     }
 }
 
-/// Whether a value goes without saying.
+/// Whether a value is the default, which is not mentioned.
 pub fn is_usual(value: &PropertyValue<'_>) -> bool {
     match value {
         PropertyValue::HostLoad(load) => load.is_idle(),
@@ -153,18 +153,18 @@ pub fn is_usual(value: &PropertyValue<'_>) -> bool {
 /// The properties in which `conditions` differ.
 pub fn varying(conditions: &[impl HasProperties]) -> Vec<Property> {
     let differs = |property: &Property| {
-        let first = conditions.first().and_then(|one| one.value(*property));
-        conditions.iter().any(|one| one.value(*property) != first)
+        let first = conditions.first().and_then(|condition| condition.value(*property));
+        conditions.iter().any(|condition| condition.value(*property) != first)
     };
     Property::ALL.iter().copied().filter(differs).filter(|property| *property != Property::Kind).collect()
 }
 
-/// What kind of work all of them are.
+/// The kind of work, if all conditions have the same.
 pub fn common_kind(conditions: &[impl HasProperties]) -> Option<WorkKind> {
-    let kind = |one: &dyn HasProperties| match one.value(Property::Kind) {
+    let kind = |condition: &dyn HasProperties| match condition.value(Property::Kind) {
         Some(PropertyValue::Kind(kind)) => Some(kind),
         _ => None,
     };
     let first = kind(conditions.first()?)?;
-    conditions.iter().all(|one| kind(one) == Some(first)).then_some(first)
+    conditions.iter().all(|condition| kind(condition) == Some(first)).then_some(first)
 }

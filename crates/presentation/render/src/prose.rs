@@ -1,8 +1,8 @@
-//! Sentences, and how they are broken into lines.
+//! Wraps sentences into lines.
 
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-use crate::shell_words::{CONTINUES, words};
+use crate::shell_words::{CONTINUES, split_words};
 
 /// Text narrower than this is harder to read than text that the terminal breaks.
 const NARROWEST: usize = 40;
@@ -10,14 +10,14 @@ const NARROWEST: usize = 40;
 /// Text wider than this is hard to read, however wide the terminal.
 pub(crate) const WIDEST: usize = 120;
 
-/// `text` broken at `width`, further lines indented by `indent`.
+/// `text` wrapped at `width`, further lines indented by `indent`.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let room = width.min(WIDEST).saturating_sub(indent).max(NARROWEST);
     lines(text, room).join(&format!("\n{:indent$}", ""))
 }
 
-/// `text` broken between words, into lines of at most `width` columns where words allow. A command between `` ` `` that is
-/// wider has a backslash where it is broken, and is not broken within quotes: a shell takes its lines for one.
+/// `text` broken between words, into lines of at most `width` columns where possible. A command in backticks that is wider
+/// ends each line with a backslash and is not broken within quotes, so that it can be copied to a shell.
 pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
     let quoted: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
     let is_closed = text.matches('`').count().is_multiple_of(2);
@@ -34,7 +34,7 @@ pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
     wrap(&held_together(text, room), room).into_iter().map(continued).collect()
 }
 
-/// Lines of a text in which blanks that hold are [`HELD`].
+/// Wraps a text in which blanks that must not break are [`HELD`].
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width)
         .break_words(false)
@@ -44,39 +44,38 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(|line| line.replace(HELD, " ")).collect()
 }
 
-/// A blank at which lines are not broken.
+/// No-break space.
 const HELD: char = '\u{a0}';
 
-/// What follows a number and is not to stand on another line.
+/// Units that stay on the line of their number.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "min", "h", "KiB", "MB/s", "CPUs"];
 
-/// `text`, in which commands between `` ` `` that fit a line are whole, longer ones their quotes, and the rest is [`unbroken`].
-/// What is in the text as such a blank already is one from then on.
+/// `text` with no-break spaces: commands in backticks that fit a line are kept whole, of longer ones their quotes, and for the rest see
+/// [`unbroken`]. A no-break space in the input counts as one.
 fn held_together(text: &str, width: usize) -> String {
     let quoted = |(number, part): (usize, &str)| match number % 2 {
         1 if is_whole(part, width) => part.replace(' ', "\u{a0}"),
-        1 => words(part).iter().map(|word| word.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" "),
+        1 => split_words(part).iter().map(|word| word.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" "),
         _ => unbroken(part),
     };
     text.split('`').enumerate().map(quoted).collect::<Vec<_>>().join("`")
 }
 
-/// Whether a command fits a line, with its quotes and what may follow.
+/// Whether a command fits a line, with its backticks and punctuation.
 fn is_whole(command: &str, width: usize) -> bool {
     text_width(command) + 3 <= width
 }
 
-/// `text` with blanks at which no line is broken where `is_held` says so: the one rule for terminals, pages and Markdown.
+/// `text` with no-break spaces according to `is_held`; used for terminals, HTML and Markdown.
 pub fn unbroken(text: &str) -> String {
-    let kept = |(place, letter): (usize, char)| match letter {
+    let held = |(place, letter): (usize, char)| match letter {
         ' ' if is_held(&text[..place], &text[place + 1..]) => HELD,
         other => other,
     };
-    text.char_indices().map(kept).collect()
+    text.char_indices().map(held).collect()
 }
 
-/// Whether no line is broken at the blank between these: numbers keep their thousands and units, CPUs and `×` their
-/// numbers, and what comes before a `·` that.
+/// Whether a line must not break at the blank between `before` and `after`: within numbers, before units, after `CPU` and `×`, and before `·`.
 fn is_held(before: &str, after: &str) -> bool {
     let is_number = before.ends_with(|letter: char| letter.is_ascii_digit());
     let has_number = after.starts_with(|letter: char| letter.is_ascii_digit());
@@ -91,12 +90,12 @@ fn begins_with_unit(text: &str) -> bool {
     word.starts_with('%') || UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']))
 }
 
-/// The columns that `text` takes up in a terminal, its styles not counted.
+/// Width of `text` in a terminal, without its styles.
 pub(crate) fn text_width(text: &str) -> usize {
     textwrap::core::display_width(text)
 }
 
-/// With its first letter large.
+/// `text` with an upper-case first letter.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -112,13 +111,13 @@ mod tests {
         ["9", "970", "µs,", "50", "%", "CPU", "12", "·", "×", "MB/s)", "KiB.", "late", "min", "h"];
 
     proptest! {
-        /// Blanks alone change, and no line ends where the rule holds, however narrow it is.
+        /// Only blanks change, and lines break where allowed, at any width.
         #[test]
         fn no_line_ends_where_it_must_not(
-            words in prop::collection::vec(prop::sample::select(&WORDS[..]), 1..20),
+            sample in prop::collection::vec(prop::sample::select(&WORDS[..]), 1..20),
             width in 1..30_usize,
         ) {
-            let text = words.join(" ");
+            let text = sample.join(" ");
             prop_assert_eq!(unbroken(&text).replace(HELD, " "), text.clone());
             prop_assert_eq!(unbroken(&unbroken(&text)), unbroken(&text));
             let lines = lines(&text, width);

@@ -1,4 +1,4 @@
-//! The quick look: one screen that a newcomer understands.
+//! Results of `howlate quick`: one screen for newcomers.
 
 use howlate_analyse::{Analysis, Outcome, Ratio, ratio};
 use howlate_model::{Caveat, Finding, HasProperties, Latency, Load, Policy, Property, Verdict};
@@ -13,14 +13,14 @@ use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
 use crate::ratio::{times_as_much, two_digits};
 use crate::style::{COMMAND, DIM, HEADING, paint};
-use crate::table::{Columns, transpose, worst_in_bold};
+use crate::table::{TextTable, transpose, worst_in_bold};
 
-/// Findings named in the quick look.
-const NAMED: usize = 3;
-/// Commands shown for each.
-const COMMANDS: usize = 2;
+/// Most findings that are named.
+const MOST_FINDINGS: usize = 3;
+/// Most commands shown for each.
+const MOST_COMMANDS: usize = 2;
 
-/// How late, idle and busy, and what helps: 24 lines. In full also what the numbers mean, and what costs most on this machine.
+/// Lateness idle and under load, and what helps, in 24 lines. With `--details` also explanations, and the findings that cost most.
 pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let rows = rows(analysis.outcomes());
     let machine = format!("{}{}", machine(&analysis.header.system), ending_after_title(analysis));
@@ -38,22 +38,22 @@ pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
             ]
         }
         Detail::Full => {
-            let counted = paint(DIM, wrapped(&counted(analysis.outcomes()), width, 0));
+            let counts = paint(DIM, wrapped(&wakeup_counts(analysis.outcomes()), width, 0));
             let costly = costly(&analysis.header.findings, width);
-            [format!("{table}\n{counted}\n"), in_full(&rows, width), costly, notes(analysis, width)]
+            [format!("{table}\n{counts}\n"), in_full(&rows, width), costly, notes(analysis, width)]
         }
     };
     let below = parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}"));
     format!("{machine}\n{}", below.collect::<String>())
 }
 
-/// What matters to real-time threads alone: beside the lateness of ordinary ones, a page fault is nothing.
+/// Whether the caveat matters to real-time threads only: page faults are negligible beside the lateness of ordinary ones.
 const fn is_of_realtime(caveat: &Caveat) -> bool {
     matches!(caveat, Caveat::MemoryNotLocked { .. })
 }
 
-/// What helps, and who took the time.
-fn in_brief(analysis: &Analysis, rows: &[Row<'_>], width: usize) -> String {
+/// What helps, and the main causes.
+fn in_brief(analysis: &Analysis, rows: &[QuickRow<'_>], width: usize) -> String {
     let costly = analysis.header.findings.iter().filter(|finding| is_costly(finding)).count();
     let more = format!("More: `howlate show --details`, `howlate why`, `howlate doctor` ({costly} to fix).");
     let lines = helpful(rows).into_iter().chain(reasons(rows));
@@ -61,7 +61,7 @@ fn in_brief(analysis: &Analysis, rows: &[Row<'_>], width: usize) -> String {
     format!("{}{}\n", lines.collect::<String>(), paint(DIM, wrapped(&more, width, 0)))
 }
 
-fn in_full(rows: &[Row<'_>], width: usize) -> String {
+fn in_full(rows: &[QuickRow<'_>], width: usize) -> String {
     let meaning: Vec<String> = meaning(rows).into_iter().chain(reasons(rows)).collect();
     if meaning.is_empty() {
         return String::new();
@@ -71,10 +71,10 @@ fn in_full(rows: &[Row<'_>], width: usize) -> String {
 }
 
 /// `Wake-ups are usually 77.3 µs late; under load, 1 in 100 is more than 14.9 ms late (48.1 µs with real-time priority).`
-fn headline(rows: &[Row<'_>]) -> Option<String> {
-    let now = as_you_are(rows)?;
-    let usual = at(now.idle, 0.5)?;
-    let busy = now.busy.and_then(|busy| at(busy, 0.99));
+fn headline(rows: &[QuickRow<'_>]) -> Option<String> {
+    let default_row = default_settings(rows)?;
+    let usual = at(default_row.idle, 0.5)?;
+    let busy = default_row.busy.and_then(|busy| at(busy, 0.99));
     let busy =
         busy.map_or_else(String::new, |late| format!("; under load, 1 in 100 is more than {late} late"));
     let realtime = realtime(rows).and_then(|row| at(row.busy?, 0.99));
@@ -82,30 +82,30 @@ fn headline(rows: &[Row<'_>]) -> Option<String> {
     Some(format!("Wake-ups are usually {usual} late{busy}{realtime}."))
 }
 
-/// What helps, as far as these turns show it, a line each.
-fn helpful(rows: &[Row<'_>]) -> Vec<String> {
-    let Some(now) = as_you_are(rows) else { return Vec::new() };
-    let slack = without_slack(rows).and_then(|row| of_slack(now, row)).map(|(gain, _)| {
+/// What helps according to these turns, a line each.
+fn helpful(rows: &[QuickRow<'_>]) -> Vec<String> {
+    let Some(default_row) = default_settings(rows) else { return Vec::new() };
+    let slack = without_slack(rows).and_then(|row| slack_gain(default_row, row)).map(|(gain, _)| {
         format!("{gain} of the median are timer slack; `prctl(PR_SET_TIMERSLACK, 1)` removes it.")
     });
-    let priority = realtime(rows).and_then(|row| gain_of_priority(now, row)).map(|(low, high)| {
+    let priority = realtime(rows).and_then(|row| gain_of_priority(default_row, row)).map(|(low, high)| {
         format!("`chrt --fifo 80 …` makes p99 under load {low} to {high} times lower (95 % interval).")
     });
     slack.into_iter().chain(priority).collect()
 }
 
-/// What the numbers of a quick look mean.
+/// What the numbers mean.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     meaning(&rows(analysis.outcomes()))
 }
 
-/// One way to run, idle and under load.
-struct Row<'a> {
+/// A policy and slack, idle and under load.
+struct QuickRow<'a> {
     idle: &'a Outcome,
     busy: Option<&'a Outcome>,
 }
 
-fn rows(outcomes: &[Outcome]) -> Vec<Row<'_>> {
+fn rows(outcomes: &[Outcome]) -> Vec<QuickRow<'_>> {
     let partner = |idle: &Outcome| {
         outcomes.iter().find(|busy| {
             busy.condition.load == Load::cpu()
@@ -114,10 +114,10 @@ fn rows(outcomes: &[Outcome]) -> Vec<Row<'_>> {
         })
     };
     let idle = outcomes.iter().filter(|outcome| outcome.condition.load == Load::IDLE);
-    idle.map(|idle| Row { idle, busy: partner(idle) }).collect()
+    idle.map(|idle| QuickRow { idle, busy: partner(idle) }).collect()
 }
 
-fn name(row: &Row<'_>) -> String {
+fn name(row: &QuickRow<'_>) -> String {
     let condition = &row.idle.condition;
     match (row.refused(), condition.policy, condition.slack_ns) {
         (Some(refused), ..) => refused,
@@ -128,34 +128,34 @@ fn name(row: &Row<'_>) -> String {
     }
 }
 
-impl Row<'_> {
+impl QuickRow<'_> {
     const fn outcome(&self, busy: bool) -> Option<&Outcome> {
         if busy { self.busy } else { Some(self.idle) }
     }
 
-    /// What ran, where the policy asked for was refused: idle or under load.
+    /// The refused policy, if it was refused idle or under load.
     fn refused(&self) -> Option<String> {
-        let refused = |one: &Outcome| {
-            one.fallback_policy().and(one.value(Property::Policy)).map(|value| value.to_string())
+        let refused = |outcome: &Outcome| {
+            outcome.fallback_policy().and(outcome.value(Property::Policy)).map(|value| value.to_string())
         };
         refused(self.idle).or_else(|| self.busy.and_then(refused))
     }
 }
 
-/// Idle first, then busy, one below the other: side by side they do not fit into 80 columns.
-fn table(rows: &[Row<'_>], width: usize) -> String {
+/// Idle above busy, because side by side they do not fit 80 columns.
+fn table(rows: &[QuickRow<'_>], width: usize) -> String {
     let headings = ["", "median", "p99", "max", "missed"].map(str::to_owned);
-    let missed = |row: &Row<'_>, busy| row.outcome(busy).map(Outcome::missed_periods);
+    let missed = |row: &QuickRow<'_>, busy| row.outcome(busy).map(Outcome::missed_periods);
     let is_missed = rows.iter().any(|row| missed(row, false) > Some(0) || missed(row, true) > Some(0));
     let shown = if is_missed { headings.len() } else { headings.len() - 1 };
-    let mut table = Columns::new(&headings[..shown], 1);
-    for (busy, words) in [(false, "idle"), (true, "all CPUs busy")] {
+    let mut table = TextTable::new(&headings[..shown], 1);
+    for (busy, heading_text) in [(false, "idle"), (true, "all CPUs busy")] {
         let mut heading = vec![String::new(); shown];
-        words.clone_into(&mut heading[0]);
+        heading_text.clone_into(&mut heading[0]);
         table.row(heading);
         let mut columns = vec![rows.iter().map(|row| format!("  {}", name(row))).collect()];
         for quantile in [0.5, 0.99, 1.0] {
-            let value = |row: &Row<'_>| at(row.outcome(busy)?, quantile).map(Latency::as_nanos);
+            let value = |row: &QuickRow<'_>| at(row.outcome(busy)?, quantile).map(Latency::as_nanos);
             let values: Vec<Option<i64>> = rows.iter().map(value).collect();
             columns.push(worst_in_bold(&values, micros));
         }
@@ -168,8 +168,8 @@ fn table(rows: &[Row<'_>], width: usize) -> String {
     table.text(width)
 }
 
-/// How many wake-ups the numbers are of.
-fn counted(outcomes: &[Outcome]) -> String {
+/// How many wake-ups the numbers are from.
+fn wakeup_counts(outcomes: &[Outcome]) -> String {
     let counts = || outcomes.iter().map(|outcome| outcome.planned().count());
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     let missed: u64 = outcomes.iter().map(Outcome::missed_periods).sum();
@@ -181,49 +181,49 @@ fn counted(outcomes: &[Outcome]) -> String {
     format!("Each row covers {range} planned wake-ups{missed}.")
 }
 
-/// What the numbers bear out, in sentences.
-fn meaning(rows: &[Row<'_>]) -> Vec<String> {
-    let Some(now) = as_you_are(rows) else { return Vec::new() };
+/// Sentences on what the numbers mean.
+fn meaning(rows: &[QuickRow<'_>]) -> Vec<String> {
+    let Some(default_row) = default_settings(rows) else { return Vec::new() };
     let mut lines = Vec::new();
-    lines.extend(without_slack(rows).and_then(|row| slack(now, row)));
-    lines.extend(load(now));
-    lines.extend(realtime(rows).and_then(|row| priority(now, row)));
+    lines.extend(without_slack(rows).and_then(|row| slack(default_row, row)));
+    lines.extend(load(default_row));
+    lines.extend(realtime(rows).and_then(|row| priority(default_row, row)));
     lines
 }
 
-/// As a program is that asks for nothing.
-fn as_you_are<'a, 'b>(rows: &'b [Row<'a>]) -> Option<&'b Row<'a>> {
+/// The row with default settings.
+fn default_settings<'a, 'b>(rows: &'b [QuickRow<'a>]) -> Option<&'b QuickRow<'a>> {
     rows.iter()
         .find(|row| row.idle.condition.policy == Policy::OTHER && row.idle.condition.slack_ns.is_none())
 }
 
-fn without_slack<'a, 'b>(rows: &'b [Row<'a>]) -> Option<&'b Row<'a>> {
+fn without_slack<'a, 'b>(rows: &'b [QuickRow<'a>]) -> Option<&'b QuickRow<'a>> {
     rows.iter().find(|row| row.idle.condition.slack_ns.is_some())
 }
 
-fn realtime<'a, 'b>(rows: &'b [Row<'a>]) -> Option<&'b Row<'a>> {
+fn realtime<'a, 'b>(rows: &'b [QuickRow<'a>]) -> Option<&'b QuickRow<'a>> {
     rows.iter().find(|row| row.idle.condition.policy.is_realtime() && row.refused().is_none())
 }
 
-/// What the late wake-ups of a program as it is went to, where that was traced.
-fn reasons(rows: &[Row<'_>]) -> Option<String> {
+/// Main causes of late wake-ups with default settings, if traced.
+fn reasons(rows: &[QuickRow<'_>]) -> Option<String> {
     let first = rows.first()?;
-    let went = |busy, when: &str| {
-        let words = main_causes(&first.outcome(busy)?.why_late(None)?)?;
-        Some(format!("{when}: {words}"))
+    let causes = |busy, when: &str| {
+        let main = main_causes(&first.outcome(busy)?.why_late(None)?)?;
+        Some(format!("{when}: {main}"))
     };
-    let went: Vec<String> = [went(false, "idle"), went(true, "busy")].into_iter().flatten().collect();
-    let of_all = format!("Main causes of the slowest 1 % (normal scheduling): {}.", went.join("; "));
-    (!went.is_empty()).then_some(of_all)
+    let causes: Vec<String> = [causes(false, "idle"), causes(true, "busy")].into_iter().flatten().collect();
+    let of_all = format!("Main causes of the slowest 1 % (normal scheduling): {}.", causes.join("; "));
+    (!causes.is_empty()).then_some(of_all)
 }
 
 fn at(outcome: &Outcome, quantile: f64) -> Option<Latency> {
     if quantile < 1.0 { outcome.percentile(quantile) } else { outcome.latency().max() }
 }
 
-fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
-    let slack = now.idle.in_force.as_ref()?.slack;
-    of_slack(now, row).map(|(gain, median)| {
+fn slack(default_row: &QuickRow<'_>, row: &QuickRow<'_>) -> Option<String> {
+    let slack = default_row.idle.in_force.as_ref()?.slack;
+    slack_gain(default_row, row).map(|(gain, median)| {
         format!(
             "{gain} of the median {median} are timer slack: the kernel may delay the timers of an ordinary thread by up to {}. \
              `prctl(PR_SET_TIMERSLACK, 1)` removes it and needs no privileges.",
@@ -232,18 +232,18 @@ fn slack(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
     })
 }
 
-/// How much of the median is timer slack, and the median. The rest of the difference is the machine's, not the slack's.
-fn of_slack(now: &Row<'_>, row: &Row<'_>) -> Option<(Latency, Latency)> {
-    let slack = now.idle.in_force.as_ref()?.slack;
-    let (with, without) = (at(now.idle, 0.5)?, at(row.idle, 0.5)?);
+/// The part of the median that is timer slack, and the median. A larger difference is not due to slack.
+fn slack_gain(default_row: &QuickRow<'_>, row: &QuickRow<'_>) -> Option<(Latency, Latency)> {
+    let slack = default_row.idle.in_force.as_ref()?.slack;
+    let (with, without) = (at(default_row.idle, 0.5)?, at(row.idle, 0.5)?);
     let most = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
     let gain = (with.as_nanos() - without.as_nanos()).min(most);
     (gain > 5_000).then(|| (Latency::from_nanos(gain), with))
 }
 
-/// How many times lower the 99th percentile under load is with real-time priority, where the turns settle it.
-fn gain_of_priority(now: &Row<'_>, row: &Row<'_>) -> Option<(String, String)> {
-    match ratio(now.busy?, row.busy?, |turn| turn.p99, STATEMENTS) {
+/// By how much real-time priority reduces p99 under load, if significant.
+fn gain_of_priority(default_row: &QuickRow<'_>, row: &QuickRow<'_>) -> Option<(String, String)> {
+    match ratio(default_row.busy?, row.busy?, |turn| turn.p99, STATEMENTS) {
         Ratio::Settled { low, high, .. } if high < 1.0 => {
             Some((two_digits(1.0 / high), two_digits(1.0 / low)))
         }
@@ -251,10 +251,10 @@ fn gain_of_priority(now: &Row<'_>, row: &Row<'_>) -> Option<(String, String)> {
     }
 }
 
-/// Statements on ratios that a quick look may make together.
+/// Number of joint statements on ratios.
 const STATEMENTS: usize = 2;
 
-/// What tells for certain what a load costs, and what a priority gains.
+/// Commands that measure the effect of a load, and of a priority.
 const SETTLES_LOAD: &str =
     "howlate cyclic --load idle,cpu --out run.jsonl && howlate compare run.jsonl --by load";
 const SETTLES_PRIORITY: &str = "howlate cyclic --policy other,fifo:80 --load cpu --out run.jsonl && \
@@ -263,10 +263,10 @@ const SETTLES_PRIORITY: &str = "howlate cyclic --policy other,fifo:80 --load cpu
 const HOW_TO_GET_PRIORITY: &str = "Start your program with `chrt --fifo 80 …`, or call sched_setscheduler(2); either needs root or a raised limit \
      (see `howlate doctor`).";
 
-fn load(now: &Row<'_>) -> Option<String> {
-    let busy = now.busy?;
-    let (idle_p99, busy_p99) = (at(now.idle, 0.99)?, at(busy, 0.99)?);
-    let ratio = ratio(now.idle, busy, |turn| turn.p99, STATEMENTS);
+fn load(default_row: &QuickRow<'_>) -> Option<String> {
+    let busy = default_row.busy?;
+    let (idle_p99, busy_p99) = (at(default_row.idle, 0.99)?, at(busy, 0.99)?);
+    let ratio = ratio(default_row.idle, busy, |turn| turn.p99, STATEMENTS);
     if matches!(ratio, Ratio::Settled { low, .. } if low > 1.0) {
         let much = times_as_much(ratio, SETTLES_LOAD);
         return Some(format!(
@@ -278,8 +278,8 @@ fn load(now: &Row<'_>) -> Option<String> {
     })
 }
 
-fn priority(now: &Row<'_>, row: &Row<'_>) -> Option<String> {
-    let (normal, realtime) = (now.busy?, row.busy?);
+fn priority(default_row: &QuickRow<'_>, row: &QuickRow<'_>) -> Option<String> {
+    let (normal, realtime) = (default_row.busy?, row.busy?);
     let (normal_p99, realtime_p99) = (at(normal, 0.99)?, at(realtime, 0.99)?);
     let ratio = ratio(normal, realtime, |turn| turn.p99, STATEMENTS);
     if matches!(ratio, Ratio::Settled { high, .. } if high < 1.0) {
@@ -297,21 +297,21 @@ const fn is_costly(finding: &Finding) -> bool {
     matches!(finding.verdict, Verdict::Blocks | Verdict::Costs)
 }
 
-/// The findings that cost most, with what to do.
+/// The findings that cost most, with commands.
 fn costly(findings: &[Finding], width: usize) -> String {
     let costly = findings.iter().filter(|finding| is_costly(finding));
-    let named: Vec<&Finding> = costly.clone().take(NAMED).collect();
-    if named.is_empty() {
+    let shown: Vec<&Finding> = costly.clone().take(MOST_FINDINGS).collect();
+    if shown.is_empty() {
         return String::new();
     }
     let mut text = format!("{}\n", paint(HEADING, "What costs most on this system"));
-    for finding in named {
+    for finding in shown {
         text.push_str(&format!("  · {}\n", wrapped(&finding.found, width, 4)));
-        let apply = finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(COMMANDS);
+        let apply = finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(MOST_COMMANDS);
         let lines = apply.flat_map(|step| step_lines(step, width.saturating_sub(4)));
         lines.for_each(|line| text.push_str(&format!("    {}\n", paint(COMMAND, line))));
     }
-    let rest = costly.count().saturating_sub(NAMED);
+    let rest = costly.count().saturating_sub(MOST_FINDINGS);
     let more = if rest > 0 {
         format!("{rest} more, and why: howlate doctor")
     } else {
@@ -330,7 +330,7 @@ mod tests {
 
     use super::*;
 
-    /// Three turns of each condition: 196 wake-ups of one lateness, and four of another, in microseconds.
+    /// Three turns of each condition: 196 wake-ups with one latency, and four with another, in microseconds.
     fn analysis(late: [(Load, u64, u64); 2]) -> Analysis {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let conditions =
@@ -351,23 +351,23 @@ mod tests {
         analysis
     }
 
-    /// Where CPUs sleep when idle, the median falls as others use them, and the 99th percentile rises.
+    /// Idle CPUs sleep deeply, so under load the median falls while the 99th percentile rises.
     #[test]
     fn what_load_costs_is_said_of_the_percentile_that_it_is_of() {
         let analysis = analysis([(Load::IDLE, 80, 100), (Load::cpu(), 60, 1_000)]);
-        let said = sentences(&analysis).join("\n");
-        assert!(said.contains("1 wake-up in 100") && said.contains("1.00 ms late"), "{said}");
+        let meaning = sentences(&analysis).join("\n");
+        assert!(meaning.contains("1 wake-up in 100") && meaning.contains("1.00 ms late"), "{meaning}");
         let text = quick(&analysis, Detail::Brief, 100);
         assert!(
             text.contains("Wake-ups are usually 80.") && text.contains("under load, 1 in 100 is"),
             "{text}"
         );
-        for text in [said, text, quick(&analysis, Detail::Full, 100)] {
+        for text in [meaning, text, quick(&analysis, Detail::Full, 100)] {
             assert!(!text.contains("woke later") && !text.contains("wake later"), "{text}");
         }
     }
 
-    /// Lines are for what a reader is to know: the lateness of ordinary threads is not that of their page faults.
+    /// For ordinary threads, page faults are negligible.
     #[test]
     fn memory_that_is_not_locked_is_a_doubt_about_real_time_threads_alone() {
         let mut analysis = analysis([(Load::IDLE, 80, 100), (Load::cpu(), 60, 1_000)]);
@@ -379,9 +379,9 @@ mod tests {
             .header
             .conditions
             .iter_mut()
-            .for_each(|one| one.policy = Policy::Fifo { priority: Priority::USUAL });
+            .for_each(|condition| condition.policy = Policy::Fifo { priority: Priority::USUAL });
         let mut of_realtime = Analysis::new(analysis.header.clone());
-        analysis.caveats.iter().for_each(|one| of_realtime.add(&Line::Caveat(one.clone())));
+        analysis.caveats.iter().for_each(|caveat| of_realtime.add(&Line::Caveat(caveat.clone())));
         assert!(quick(&of_realtime, Detail::Brief, 100).contains("not locked"));
     }
 

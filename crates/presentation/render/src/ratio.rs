@@ -1,10 +1,9 @@
-//! How many times as much, in words: the only place that says so.
+//! Ratios as sentences, in one place.
 
 use howlate_analyse::Ratio;
 
-/// `; per pair of turns, 3.1 to 4.2 times as much (95 %, 10 pairs)`, or `times less`: not the quotient of the two numbers that stand
-/// before it, which are of all turns together and which one bad turn may have made. Where the turns do not bear out any
-/// number, that and what would settle it.
+/// `; per pair of turns, 3.1 to 4.2 times as much (95 %, 10 pairs)`, or `times less`. It is not the quotient of the two numbers before it,
+/// which one bad turn may dominate. Without a significant ratio, the command that would settle it.
 pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
     match ratio {
         Ratio::Settled { low, high, pairs } => {
@@ -36,12 +35,12 @@ mod tests {
 
     #[test]
     fn no_factor_stands_without_its_interval() {
-        let said = |low, high| times_as_much(Ratio::Settled { low, high, pairs: 8 }, "more");
+        let text = |low, high| times_as_much(Ratio::Settled { low, high, pairs: 8 }, "more");
         assert_eq!(
-            said(3.06, 12.4),
+            text(3.06, 12.4),
             "; per pair of turns, 3.1 to 12 times as much (95 % interval, 8 pairs)."
         );
-        assert_eq!(said(0.25, 0.5), "; per pair of turns, 2.0 to 4.0 times less (95 % interval, 8 pairs).");
+        assert_eq!(text(0.25, 0.5), "; per pair of turns, 2.0 to 4.0 times less (95 % interval, 8 pairs).");
         assert_eq!(
             times_as_much(Ratio::Open { pairs: 3 }, "howlate cyclic"),
             "; 3 pairs of turns do not show by how much. To find out: `howlate cyclic`."

@@ -1,4 +1,4 @@
-//! Late wake-ups that come back, in words.
+//! Periodic late wake-ups, in sentences.
 
 use howlate_analyse::Analysis;
 use howlate_analyse::periodicity::{KnownPeriod, Periodic, Recurrence, RecurringCause};
@@ -8,76 +8,76 @@ use crate::cause_words::who;
 use crate::condition::among;
 use crate::numbers::count;
 
-/// Recurrences that are told, the most certain ones.
-const TOLD: usize = 3;
+/// Most recurrences with a sentence, the most certain ones.
+const MOST_SENTENCES: usize = 3;
 
-/// What comes back, a sentence or two each.
+/// A sentence or two per recurrence.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let all = analysis.recurrences();
-    let sentence = |one: &Recurrence| {
-        let text = recurrence_in_words(one, analysis);
-        among(analysis, &[one.condition])
+    let sentence = |recurrence: &Recurrence| {
+        let text = recurrence_in_words(recurrence, analysis);
+        among(analysis, &[recurrence.condition])
             .map_or_else(|| text.clone(), |names| format!("{text} Applies to: {names}."))
     };
-    distinct(all).take(TOLD).map(sentence).collect()
+    distinct(all).take(MOST_SENTENCES).map(sentence).collect()
 }
 
-/// Whether it is known of some wake-ups of this condition where their time went.
+/// Whether any late wake-ups of this condition were traced.
 fn is_traced(analysis: &Analysis, condition: u32) -> bool {
-    let of = analysis.header.conditions.get(condition as usize);
-    let outcome = analysis.outcomes().iter().find(|outcome| Some(&outcome.condition) == of);
+    let condition = analysis.header.conditions.get(condition as usize);
+    let outcome = analysis.outcomes().iter().find(|outcome| Some(&outcome.condition) == condition);
     outcome.is_some_and(|outcome| outcome.why_late(analysis.header.late_above).is_some())
 }
 
-/// Of several conditions with one period, the most certain one speaks for all.
+/// The most certain recurrence of each period.
 fn distinct(all: &[Recurrence]) -> impl Iterator<Item = &Recurrence> {
-    let is_first = |(place, one): &(usize, &Recurrence)| {
-        !all[..*place].iter().any(|other| is_alike(other.rhythm.period, one.rhythm.period))
+    let is_first = |(place, recurrence): &(usize, &Recurrence)| {
+        !all[..*place].iter().any(|other| is_alike(other.rhythm.period, recurrence.rhythm.period))
     };
-    all.iter().enumerate().filter(is_first).map(|(_, one)| one)
+    all.iter().enumerate().filter(is_first).map(|(_, recurrence)| recurrence)
 }
 
-fn is_alike(one: Span, other: Span) -> bool {
-    let apart = one.as_nanos().abs_diff(other.as_nanos()) as f64;
-    apart <= 0.01 * one.as_nanos() as f64
+fn is_alike(period: Span, other_period: Span) -> bool {
+    let apart = period.as_nanos().abs_diff(other_period.as_nanos()) as f64;
+    apart <= 0.01 * period.as_nanos() as f64
 }
 
-/// In a sentence or two, about what `analysis` shows of it.
-pub fn recurrence_in_words(one: &Recurrence, analysis: &Analysis) -> String {
-    recurrence(one, is_traced(analysis, one.condition))
+/// The recurrence in a sentence or two.
+pub fn recurrence_in_words(recurrence: &Recurrence, analysis: &Analysis) -> String {
+    sentence(recurrence, is_traced(analysis, recurrence.condition))
 }
 
 /// `Late wake-ups come every 142.9 ms: 98 of the 100 latest (p = 3·10⁻⁹). hog, pid 7, took most of the time in 8 of 9.`
-fn recurrence(one: &Recurrence, traced: bool) -> String {
-    let (period, p) = (precise(one.rhythm.period), probability(one.rhythm.p));
-    let (members, of) = (count(one.rhythm.members as u64), count(one.rhythm.of as u64));
-    let because = match (&one.culprit, one.candidates.as_slice()) {
-        (Some(culprit), _) => took(culprit),
+fn sentence(recurrence: &Recurrence, traced: bool) -> String {
+    let (period, p) = (precise(recurrence.rhythm.period), probability(recurrence.rhythm.p));
+    let (members, all) = (count(recurrence.rhythm.members as u64), count(recurrence.rhythm.of as u64));
+    let because = match (&recurrence.culprit, recurrence.candidates.as_slice()) {
+        (Some(culprit), _) => culprit_sentence(culprit),
         (None, []) if traced => "None of those that were traced shows what takes the time then.".to_owned(),
-        (None, []) if one.may_be_shorter => {
+        (None, []) if recurrence.may_be_shorter => {
             "`--why` names what takes the time then; `--dither` tells it from an echo of something \
                                              faster in the loop's own period."
                 .to_owned()
         }
         (None, []) => "`--why` names what takes the time then.".to_owned(),
-        (None, known) => format!(
+        (None, periods) => format!(
             "That is consistent with {}{}.",
-            known.iter().map(usual).collect::<Vec<_>>().join(", or "),
+            periods.iter().map(candidate).collect::<Vec<_>>().join(", or "),
             if traced { "" } else { "; to check, add `--why`" }
         ),
     };
     format!(
-        "Late wake-ups come back every {period}: {members} of the {of} slowest are in that rhythm ({p}). {because}"
+        "Late wake-ups come back every {period}: {members} of the {all} slowest are in that rhythm ({p}). {because}"
     )
 }
 
-fn took(culprit: &RecurringCause) -> String {
+fn culprit_sentence(culprit: &RecurringCause) -> String {
     let RecurringCause { cause, took, known } = culprit;
     let name = who(cause.kind, &cause.name, None);
     format!("Most of the time went to {name} in {took} of {known} that were traced.")
 }
 
-/// What is known to have that period.
+/// Name of a mechanism with a known period.
 const fn what(periodic: Periodic) -> &'static str {
     match periodic {
         Periodic::Tick => "the tick",
@@ -92,11 +92,11 @@ const fn what(periodic: Periodic) -> &'static str {
     }
 }
 
-fn usual(known: &KnownPeriod) -> String {
-    what(known.what).to_owned()
+fn candidate(period: &KnownPeriod) -> String {
+    what(period.what).to_owned()
 }
 
-/// To four digits: `142.9 ms`, `1.000 s`.
+/// With four digits: `142.9 ms`, `1.000 s`.
 pub(crate) fn precise(span: Span) -> String {
     let nanos = span.as_nanos() as f64;
     let (value, unit) = match nanos {
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    fn one(culprit: Option<RecurringCause>, candidates: Vec<KnownPeriod>) -> Recurrence {
+    fn found(culprit: Option<RecurringCause>, candidates: Vec<KnownPeriod>) -> Recurrence {
         Recurrence {
             condition: 0,
             rhythm: PeriodicTimes { period: Span::from_nanos(142_857_143), p: 3.2e-9, members: 98, of: 100 },
@@ -150,27 +150,27 @@ mod tests {
     #[test]
     fn it_is_told_with_who_took_the_time_or_what_usually_has_that_period() {
         let cause = Cause::new(Part::Waiting, CauseKind::Thread, "hog".to_owned());
-        let text = recurrence(&one(Some(RecurringCause { cause, took: 8, known: 9 }), vec![]), true);
+        let text = sentence(&found(Some(RecurringCause { cause, took: 8, known: 9 }), vec![]), true);
         assert_eq!(
             text,
             "Late wake-ups come back every 142.9 ms: 98 of the 100 slowest are in that rhythm (p = 3·10⁻⁹). Most of the time \
              went to hog in 8 of 9 that were traced."
         );
-        let known = KnownPeriod { what: Periodic::VmStatistics, period: Span::from_secs(1) };
-        let untraced = recurrence(&one(None, vec![known]), false);
+        let period = KnownPeriod { what: Periodic::VmStatistics, period: Span::from_secs(1) };
+        let untraced = sentence(&found(None, vec![period]), false);
         assert!(untraced.contains("consistent with the kernel's memory statistics"), "{untraced}");
-        assert!(untraced.contains("`--why`") && recurrence(&one(None, vec![]), false).contains("`--why`"));
-        // It was asked for, and stands above.
-        for known in [vec![known], vec![]] {
-            assert!(!recurrence(&one(None, known), true).contains("`--why`"));
+        assert!(untraced.contains("`--why`") && sentence(&found(None, vec![]), false).contains("`--why`"));
+        // `--why` was given already.
+        for candidates in [vec![period], vec![]] {
+            assert!(!sentence(&found(None, candidates), true).contains("`--why`"));
         }
     }
 
     #[test]
     fn periods_have_four_digits() {
-        let told = [1_000_000_000, 47_030_000_000, 142_857_143, 4_000_000, 999_990_000, 3_600_000_000_000];
-        let told = told.map(|nanos| precise(Span::from_nanos(nanos)));
-        assert_eq!(told, ["1.000 s", "47.03 s", "142.9 ms", "4.000 ms", "1.000 s", "3600 s"]);
+        let periods = [1_000_000_000, 47_030_000_000, 142_857_143, 4_000_000, 999_990_000, 3_600_000_000_000];
+        let periods = periods.map(|nanos| precise(Span::from_nanos(nanos)));
+        assert_eq!(periods, ["1.000 s", "47.03 s", "142.9 ms", "4.000 ms", "1.000 s", "3600 s"]);
         assert_eq!([2e-120, 0.0043, 9.7e-5].map(probability), ["p < 10⁻⁹⁹", "p = 0.004", "p = 9·10⁻⁵"]);
     }
 }

@@ -1,13 +1,12 @@
-//! What stands above and below every result.
+//! Text output of results: the parts above and below the tables.
 
 use howlate_analyse::Analysis;
 use howlate_analyse::nodes::nodes;
 use howlate_model::{Command, Work};
 
 use crate::answer::{MOST_REMEDIES, SCREENFUL, answer, is_on_one_screen};
-use crate::brevity::Brevity;
 use crate::code_to_copy::to_copy;
-use crate::detail::Detail;
+use crate::detail::{Brevity, Detail};
 use crate::ending::{ending_after_title, marked};
 use crate::kept_timelines::kept_timelines;
 use crate::machine::machine;
@@ -16,19 +15,21 @@ use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, HEADING, WARN, paint};
 use crate::until::until;
-use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, steps, watch, watched_screen, why};
+use crate::{
+    cyclic, foreign, guests, insights, loads, nodes, notify, quick, sleep, steps, watch, watched_screen, why,
+};
 
-/// The result of a recording, for a terminal.
+/// The result of a recording as text.
 pub fn report(analysis: &Analysis, detail: Detail, width: usize) -> String {
     report_titled(analysis, &title(analysis), detail, width)
 }
 
-/// The same under another title than the command that measured: of a folder, what was typed.
+/// Like `report`, with a given title.
 pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: usize) -> String {
     within(analysis, title, detail, (SCREENFUL, width))
 }
 
-/// The same in so many lines, where it is not to be in full; and columns.
+/// Like `report`, in at most `room` lines.
 pub(crate) fn report_within(analysis: &Analysis, room: usize, width: usize) -> String {
     within(analysis, &title(analysis), Detail::Brief, (room, width))
 }
@@ -50,7 +51,7 @@ fn without_timelines(
         return quick::quick(analysis, detail, width);
     }
     if detail != Detail::Full && is_on_one_screen(analysis) {
-        let bottom = format!("{}{}", instrument(analysis, width), decided(analysis, width));
+        let bottom = format!("{}{}", instrument(analysis, width), decision_text(analysis, width));
         return answer(analysis, detail, [&top(analysis, title, width), &bottom], width);
     }
     if detail != Detail::Full && watch::is_of_one_program(analysis) {
@@ -59,7 +60,7 @@ fn without_timelines(
     if detail != Detail::Full {
         let (top, doubts) = (top(analysis, title, width), few_doubts(analysis, width));
         if let Some(steps) = steps::answer(analysis, top.lines().count() + doubts.lines().count(), width) {
-            return format!("{top}\n{steps}{doubts}{}", decided(analysis, width));
+            return format!("{top}\n{steps}{doubts}{}", decision_text(analysis, width));
         }
     }
     let numbers_and_below = |brevity: Brevity| {
@@ -68,9 +69,9 @@ fn without_timelines(
                 let numbers = bodies(analysis, (detail, brevity), width);
                 (format!("\n{numbers}"), below(analysis, brevity, width))
             }
-            _ => (of_nodes(analysis, detail, width), String::new()),
+            _ => (node_tables(analysis, detail, width), String::new()),
         };
-        (numbers, below + &decided(analysis, width))
+        (numbers, below + &decision_text(analysis, width))
     };
     let top = top(analysis, title, width);
     match detail {
@@ -95,7 +96,7 @@ fn without_timelines(
     }
 }
 
-/// The longest that has so many lines, or else the shortest; what is watched has one form here.
+/// The longest form that fits `room` lines, or the shortest. Watched programs have only one form.
 fn fitting(analysis: &Analysis, text: impl Fn(Brevity, usize) -> String, room: usize) -> String {
     let is_watched = analysis.header.command == Command::Watch;
     let levels = if is_watched { &Brevity::ALL[..1] } else { &Brevity::ALL[..] };
@@ -111,13 +112,13 @@ fn fitting(analysis: &Analysis, text: impl Fn(Brevity, usize) -> String, room: u
     shortest
 }
 
-/// The first thing that makes the result doubtful, where the rest is to fit on a screen.
+/// The first doubt, where the rest has to fit a screen.
 fn few_doubts(analysis: &Analysis, width: usize) -> String {
     let doubt = doubtful(analysis).into_iter().next();
     doubt.map_or_else(String::new, |doubt| format!("\n{} {}\n", paint(WARN, "!"), wrapped(&doubt, width, 2)))
 }
 
-/// What else ran, and what it was measured with.
+/// Background loads, and the cost of measuring.
 fn below(analysis: &Analysis, brevity: Brevity, width: usize) -> String {
     let loads = loads::loads(analysis, width);
     let instrument = match analysis.boots.is_empty() {
@@ -128,24 +129,25 @@ fn below(analysis: &Analysis, brevity: Brevity, width: usize) -> String {
     loads + &instrument
 }
 
-/// Conditions of a merged recording that are shown one by one as well.
+/// Most conditions of a merged recording that are also shown one by one.
 const MOST_ONE_BY_ONE: usize = 16;
 
-/// The same conditions on several machines.
-fn of_nodes(analysis: &Analysis, detail: Detail, width: usize) -> String {
+/// Comparison of several machines.
+fn node_tables(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let nodes = nodes::nodes(&nodes(analysis), width);
     let is_few = analysis.outcomes().len() <= MOST_ONE_BY_ONE;
     let one_by_one = if is_few { bodies(analysis, (detail, Brevity::Whole), width) } else { String::new() };
     let recordings: u64 = analysis.members.values().map(|member| member.recordings).sum();
-    let of = format!("{} recordings of {} machines", count(recordings), count(analysis.members.len() as u64));
-    format!("{}\n\n{nodes}{one_by_one}", paint(DIM, of))
+    let scope =
+        format!("{} recordings of {} machines", count(recordings), count(analysis.members.len() as u64));
+    format!("{}\n\n{nodes}{one_by_one}", paint(DIM, scope))
 }
 
-const NOBODY_WOKE: &str = "No wake-up of a thread that was to be watched was seen.\n\n";
+const NO_WAKEUPS: &str = "No wake-up of a thread that was to be watched was seen.\n\n";
 
-/// The tables of each kind of work that was measured.
+/// The tables of each kind of work.
 fn bodies(analysis: &Analysis, extent: (Detail, Brevity), width: usize) -> String {
-    let kinds: [Column; 5] = [
+    let kinds: [WorkTables; 5] = [
         (
             |analysis, (_, brevity), width| {
                 guests::sections(analysis, width, |part| sleep::tables(part, brevity, width))
@@ -168,19 +170,19 @@ fn bodies(analysis: &Analysis, extent: (Detail, Brevity), width: usize) -> Strin
         ),
         (|analysis, _, width| foreign::tables(analysis, width), |work| matches!(work, Work::Foreign { .. })),
     ];
-    let of_kind = |(tables, is_one): Column| {
-        let part = analysis.only(|condition| is_one(condition.work));
+    let tables_of_kind = |(tables, is_kind): WorkTables| {
+        let part = analysis.only(|condition| is_kind(condition.work));
         (!part.outcomes().is_empty()).then(|| tables(&part, extent, width))
     };
-    let text: String = kinds.into_iter().filter_map(of_kind).collect();
+    let text: String = kinds.into_iter().filter_map(tables_of_kind).collect();
     if text.is_empty() && analysis.header.command == Command::Watch {
-        return NOBODY_WOKE.to_owned();
+        return NO_WAKEUPS.to_owned();
     }
     text
 }
 
-/// What writes the tables of one kind of work for a terminal of some width, and what tells the kind.
-type Column = (fn(&Analysis, (Detail, Brevity), usize) -> String, fn(Work) -> bool);
+/// Writes the tables of one kind of work, and selects the conditions of that kind.
+type WorkTables = (fn(&Analysis, (Detail, Brevity), usize) -> String, fn(Work) -> bool);
 
 fn top(analysis: &Analysis, title: &str, width: usize) -> String {
     let header = &analysis.header;
@@ -196,26 +198,26 @@ fn top(analysis: &Analysis, title: &str, width: usize) -> String {
     format!("{}\n{machine}{marked}", wrapped(&format!("{title}{started}{how}"), width, 0))
 }
 
-/// What a run came to that went on until a question was decided: the answer, at the end of the screen.
-fn decided(analysis: &Analysis, width: usize) -> String {
+/// The decision of a run with `--until`, at the end of the output.
+fn decision_text(analysis: &Analysis, width: usize) -> String {
     until(analysis)
-        .map_or_else(String::new, |known| format!("\n{}\n", paint(BOLD, wrapped(&known, width, 0))))
+        .map_or_else(String::new, |decision| format!("\n{}\n", paint(BOLD, wrapped(&decision, width, 0))))
 }
 
-/// The command, or the other program that measured.
+/// The command, or the program that measured.
 fn title(analysis: &Analysis) -> String {
     let header = &analysis.header;
     if is_foreign(analysis) { header.command.to_string() } else { format!("howlate {}", header.command) }
 }
 
-/// Whether another program measured it.
+/// Whether another program measured.
 pub fn is_foreign(analysis: &Analysis) -> bool {
     analysis.header.howlate.is_empty()
 }
 
-/// What measuring costs, in one line.
+/// The cost of measuring, in one line.
 fn instrument(analysis: &Analysis, width: usize) -> String {
-    // Threads of others do not read howlate's clock.
+    // Threads of other programs do not read howlate's clock.
     if is_foreign(analysis) || analysis.header.command == Command::Watch {
         return String::new();
     }
@@ -227,4 +229,14 @@ fn instrument(analysis: &Analysis, width: usize) -> String {
         length(instrument.loop_cost)
     );
     format!("{}\n", paint(DIM, wrapped(&text, width, 0)))
+}
+
+/// Sentences on what the numbers mean.
+pub fn meaning(analysis: &Analysis) -> Vec<String> {
+    let first = analysis.outcomes().first().map(|outcome| &outcome.condition.work);
+    match (&analysis.header.command, first) {
+        (Command::Quick, _) => quick::sentences(analysis),
+        (_, Some(Work::Notify { .. })) => notify::sentences(analysis),
+        _ => insights::sentences(analysis),
+    }
 }

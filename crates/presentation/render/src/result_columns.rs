@@ -1,23 +1,21 @@
-//! The columns of results: the one list of them, from which each view chooses.
+//! The columns of results, from which each view selects.
 
 use howlate_analyse::Summary;
 use howlate_model::Distribution;
 
-/// A number that results are shown by.
+/// A statistic in results.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnSpec {
-    /// Its name in JSON and in exports.
+    /// Name in JSON and exports.
     pub name: &'static str,
-    /// What stands above it.
     pub heading: &'static str,
-    /// The unit of its values.
     pub unit: &'static str,
-    /// The least number of wake-ups that it says anything of: of so many, one is expected beyond it.
+    /// Minimum number of wake-ups: with fewer, none is expected beyond the percentile.
     pub least: u64,
     value: fn(&Summary) -> f64,
 }
 
-/// Nanoseconds up to 2^53, which are 104 days, are exact.
+/// Exact up to 2^53 ns, which are 104 days.
 const fn exact(nanos: i64) -> f64 {
     nanos as f64
 }
@@ -35,7 +33,6 @@ const fn nanos_of(
 pub const MIN: ColumnSpec = nanos_of("min", "min", 1, |summary| exact(summary.min));
 /// The mean, from the exact sum.
 pub const MEAN: ColumnSpec = nanos_of("mean", "mean", 1, |summary| summary.mean);
-/// The standard deviation.
 pub const STDDEV: ColumnSpec = nanos_of("stddev", "stddev", 1, |summary| summary.stddev);
 /// The median: the 50th percentile.
 pub const MEDIAN: ColumnSpec = nanos_of("p50", "median", 1, |summary| exact(summary.p50));
@@ -52,45 +49,45 @@ pub const P99_99: ColumnSpec = nanos_of("p99.99", "p99.99", 10_000, |summary| ex
 /// The largest latency, exact.
 pub const MAX: ColumnSpec = nanos_of("max", "max", 1, |summary| exact(summary.max));
 
-/// All of them, in the order of JSON and CSV.
+/// In the order of JSON and CSV.
 pub(crate) const ALL: [ColumnSpec; 10] = [MIN, MEAN, STDDEV, MEDIAN, P90, P95, P99, P99_9, P99_99, MAX];
 
 impl ColumnSpec {
-    /// Its value, of which the mean and the deviation have tenths.
+    /// The value; mean and deviation have decimals.
     pub(crate) fn value(&self, summary: &Summary) -> f64 {
         (self.value)(summary)
     }
 
-    /// The same in whole nanoseconds.
+    /// The value in whole nanoseconds.
     #[allow(clippy::cast_possible_truncation, reason = "nanoseconds are enough of a mean")]
     pub fn nanos(&self, summary: &Summary) -> i64 {
         self.value(summary) as i64
     }
 
-    /// Its name with its unit, as data for programs has it: `p99.9_ns`.
+    /// The name with unit, as in JSON and CSV: `p99.9_ns`.
     pub(crate) fn name_with_unit(&self) -> String {
         format!("{}_{}", self.name, self.unit)
     }
 }
 
-/// What the columns of one row are taken from.
+/// The statistics of a row.
 pub(crate) struct RowNumbers {
     summary: Option<Summary>,
     samples: u64,
 }
 
 impl RowNumbers {
-    /// Numbers for which there are enough of `all`.
-    pub(crate) fn supported_by(all: &Distribution) -> Self {
-        Self { summary: Summary::from_distribution(all), samples: all.count() }
+    /// Only statistics with enough wake-ups.
+    pub(crate) fn supported_by(distribution: &Distribution) -> Self {
+        Self { summary: Summary::from_distribution(distribution), samples: distribution.count() }
     }
 
-    /// Every number, however few they are of.
+    /// All statistics, from any number of wake-ups.
     pub(crate) const fn all_of(summary: Option<Summary>) -> Self {
         Self { summary, samples: u64::MAX }
     }
 
-    /// Whether what stands in a column is only known to be that or more.
+    /// Whether the value in a column is a lower bound.
     pub(crate) fn is_lower_bound(&self, column: &ColumnSpec) -> bool {
         self.summary
             .as_ref()
@@ -98,7 +95,7 @@ impl RowNumbers {
             .is_some_and(|(summary, nanos)| summary.is_lower_bound(nanos))
     }
 
-    /// The nanoseconds in a column.
+    /// The value of a column in nanoseconds; `None` with too few wake-ups.
     pub(crate) fn nanos(&self, column: &ColumnSpec) -> Option<i64> {
         self.summary.as_ref().filter(|_| self.samples >= column.least).map(|summary| column.nanos(summary))
     }

@@ -1,6 +1,6 @@
-//! Axes: where a value lies between two others, and which values to name.
+//! Axes of plots: positions of values, and round values for ticks.
 
-/// A stretch of numbers, linear or logarithmic. Its ends are round numbers.
+/// A range of numbers, linear or logarithmic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     from: f64,
@@ -8,51 +8,48 @@ pub struct Scale {
     logarithmic: bool,
 }
 
-/// Steps between round numbers within a decade.
+/// Round numbers within a decade.
 const ROUND: [f64; 3] = [1.0, 2.0, 5.0];
 
 impl Scale {
-    /// A linear scale that holds both numbers, widened to multiples of a round step.
+    /// A linear scale that contains both numbers, widened to multiples of a round step.
     pub fn linear(from: f64, to: f64) -> Self {
         let step = round_step((to - from).max(f64::MIN_POSITIVE) / 5.0);
         let (from, to) = ((from / step).floor() * step, (to / step).ceil() * step);
         Self { from, to: if to > from { to } else { from + step }, logarithmic: false }
     }
 
-    /// A linear scale with exactly these ends.
+    /// A linear scale with these ends.
     pub const fn exactly(from: f64, to: f64) -> Self {
         Self { from, to, logarithmic: false }
     }
 
-    /// A logarithmic scale with exactly these ends, both above 0.
+    /// A logarithmic scale with these ends, both above 0.
     pub const fn between(from: f64, to: f64) -> Self {
         Self { from, to, logarithmic: true }
     }
 
-    /// A logarithmic scale that holds both numbers, widened to the next 1, 2 or 5 times a power
-    /// of ten. What is not above 0 counts as the smallest number.
+    /// A logarithmic scale that contains both numbers, widened to 1, 2 or 5 times a power of ten. Numbers up to 0 count as tiny.
     pub fn logarithmic(from: f64, to: f64) -> Self {
         let from = round_below(from.max(1e-12));
         let to = round_above(to.max(from));
         Self { from, to: if to > from { to } else { from * 10.0 }, logarithmic: true }
     }
 
-    /// The smallest number.
     pub const fn from(self) -> f64 {
         self.from
     }
 
-    /// The largest number.
     pub const fn to(self) -> f64 {
         self.to
     }
 
-    /// Whether equal ratios are equally far apart.
+    /// Whether the scale is logarithmic.
     pub const fn is_logarithmic(self) -> bool {
         self.logarithmic
     }
 
-    /// Where `value` lies: 0 at the smallest number, 1 at the largest, never outside.
+    /// Position of `value`: 0 at the lower end, 1 at the upper, clamped.
     pub fn place(self, value: f64) -> f64 {
         let place = if self.logarithmic {
             (value.max(1e-12) / self.from).log10() / (self.to / self.from).log10()
@@ -62,7 +59,7 @@ impl Scale {
         place.clamp(0.0, 1.0)
     }
 
-    /// The value at a place.
+    /// The value at a position.
     pub fn value(self, place: f64) -> f64 {
         if self.logarithmic {
             self.from * (self.to / self.from).powf(place)
@@ -71,7 +68,7 @@ impl Scale {
         }
     }
 
-    /// At most `most` (at least 2) round numbers, ascending, spread over the scale.
+    /// At most `most` (at least 2) round numbers, ascending.
     pub fn ticks(self, most: usize) -> Vec<f64> {
         if self.logarithmic { self.decades(most) } else { self.multiples(most) }
     }
@@ -89,7 +86,7 @@ impl Scale {
         }
     }
 
-    /// Powers of ten, or every second, third, …; 2 and 5 times them when there is room.
+    /// Powers of ten, or every second, third, …; also 2 and 5 times them if there is room.
     fn decades(self, most: usize) -> Vec<f64> {
         let within = |value: &f64| *value >= self.from * 0.999 && *value <= self.to * 1.001;
         let (low, high) = (self.from.log10().floor(), self.to.log10().ceil());

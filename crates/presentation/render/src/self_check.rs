@@ -1,4 +1,4 @@
-//! What `howlate selfcheck` found.
+//! Results of `howlate selfcheck`.
 
 use howlate_model::{CheckScore, CheckedClass, Detection, HITS_NEEDED, SelfCheck};
 use serde::Serialize;
@@ -7,11 +7,11 @@ use crate::cause_words::percent;
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
 use crate::style::{DIM, GOOD, HEADING, WARN, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// What machines read. Names are public: add, never rename.
+/// The JSON output. Names are public: add, never rename.
 #[derive(Serialize)]
-struct Printed<'a> {
+struct SelfCheckDocument<'a> {
     format: u32,
     howlate: &'static str,
     command: &'static str,
@@ -19,17 +19,14 @@ struct Printed<'a> {
     check: &'a SelfCheck,
 }
 
-/// One object.
-///
-/// # Errors
-///
-/// When serde cannot write it, which no value of this type makes it do.
+/// The JSON output of `howlate selfcheck`.
 pub fn self_check_json(check: &SelfCheck) -> serde_json::Result<String> {
-    let printed = Printed { format: 1, howlate: env!("CARGO_PKG_VERSION"), command: "selfcheck", check };
-    Ok(serde_json::to_string_pretty(&printed)? + "\n")
+    let document =
+        SelfCheckDocument { format: 1, howlate: env!("CARGO_PKG_VERSION"), command: "selfcheck", check };
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
-/// A table of what was made, and a line for each class that was not.
+/// A table of the provoked causes, and a line for each that was not provoked.
 pub fn self_check(check: &SelfCheck, width: usize) -> String {
     let tracer = check.tracer.as_deref().unwrap_or("none");
     let title = format!("Known causes, provoked on CPU {}, and what tracer {tracer} found", check.cpu);
@@ -40,19 +37,20 @@ pub fn self_check(check: &SelfCheck, width: usize) -> String {
         notes.join("\n"),
         paint(DIM, wrapped(&legend(), width, 0)),
     ];
-    let said: Vec<&str> = parts.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
-    said.join("\n\n") + "\n"
+    let sections: Vec<&str> =
+        parts.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty()).collect();
+    sections.join("\n\n") + "\n"
 }
 
-/// What was not made, what is not judged, and which tracers could not be had.
+/// Causes that were not provoked or not judged, and tracers that are unavailable.
 fn notes(check: &SelfCheck) -> impl Iterator<Item = String> + '_ {
-    let warning = |words: String| format!("{} {words}", paint(WARN, "!"));
-    let not_made = |one: &CheckedClass| {
-        let reason = one.reason.as_ref()?;
-        Some(format!("{} was not provoked: {reason}.", one.class))
+    let warning = |text: String| format!("{} {text}", paint(WARN, "!"));
+    let not_provoked = |class: &CheckedClass| {
+        let reason = class.reason.as_ref()?;
+        Some(format!("{} was not provoked: {reason}.", class.class))
     };
     let of_classes =
-        check.classes.iter().filter_map(not_made).chain(check.classes.iter().filter_map(not_judged));
+        check.classes.iter().filter_map(not_provoked).chain(check.classes.iter().filter_map(not_judged));
     let refused = check.refused.iter().map(|refused| format!("tracer {refused}"));
     let without = check.goes_without.iter().map(|event| format!("this kernel lacks the event {event}."));
     of_classes.chain(refused).chain(without).map(warning)
@@ -61,9 +59,9 @@ fn notes(check: &SelfCheck) -> impl Iterator<Item = String> + '_ {
 fn table(check: &SelfCheck, width: usize) -> String {
     let headings =
         ["cause", "", "hits", "found", "wrong", "not seen", "error p50", "error p95", "decomposed", "named"];
-    let mut table = Columns::new(&headings.map(str::to_owned), 2);
-    let made = check.classes.iter().filter_map(|one| Some((one, one.score.as_ref()?)));
-    let mut rows = made.map(|(one, score)| row(one, score)).peekable();
+    let mut table = TextTable::new(&headings.map(str::to_owned), 2);
+    let provoked = check.classes.iter().filter_map(|class| Some((class, class.score.as_ref()?)));
+    let mut rows = provoked.map(|(class, score)| row(class, score)).peekable();
     if rows.peek().is_none() {
         return String::new();
     }
@@ -71,24 +69,24 @@ fn table(check: &SelfCheck, width: usize) -> String {
     table.text(width)
 }
 
-/// Of which of its hits nothing follows.
-fn not_judged(one: &CheckedClass) -> Option<String> {
-    let score = one.score.as_ref().filter(|score| score.interrupt_late > 0)?;
+/// A note on hits that cannot be judged.
+fn not_judged(class: &CheckedClass) -> Option<String> {
+    let score = class.score.as_ref().filter(|score| score.interrupt_late > 0)?;
     Some(format!(
         "{}: {} of the {} hits are not judged, because the timer interrupt was late for an unknown reason.",
-        one.class,
+        class.class,
         count(score.interrupt_late),
         count(score.hits)
     ))
 }
 
-fn row(one: &CheckedClass, score: &CheckScore) -> Vec<String> {
+fn row(class: &CheckedClass, score: &CheckScore) -> Vec<String> {
     let error = |nanos: Option<u64>| {
         nanos.map_or_else(|| "–".to_owned(), |nanos| micros(i64::try_from(nanos).unwrap_or(i64::MAX)))
     };
     vec![
-        one.class.to_owned(),
-        word(one.result),
+        class.class.to_owned(),
+        result_text(class.result),
         count(score.hits),
         if score.judged() == 0 { "–".to_owned() } else { percent(score.share_found()) },
         count(score.blamed_wrongly),
@@ -100,7 +98,7 @@ fn row(one: &CheckedClass, score: &CheckScore) -> Vec<String> {
     ]
 }
 
-fn word(result: Detection) -> String {
+fn result_text(result: Detection) -> String {
     match result {
         Detection::Found => paint(GOOD, "found"),
         Detection::Missed => paint(WARN, "missed"),

@@ -1,16 +1,16 @@
-//! A command as a shell takes it apart.
+//! Splits a command into words as a shell does.
 
-/// What tells a shell that its line goes on.
+/// Marks a shell line that continues on the next.
 pub(crate) const CONTINUES: &str = " \\";
 
-/// What blanks outside quotes separate, as a shell reads it: a backslash takes the letter after it for itself, but for within `'…'`.
-pub(crate) fn words(command: &str) -> Vec<&str> {
+/// The words of a command, separated by blanks outside quotes. A backslash escapes the next letter, except within `'…'`.
+pub(crate) fn split_words(command: &str) -> Vec<&str> {
     let (mut words, mut quote, mut begin, mut before) = (Vec::new(), None, 0, ' ');
     for (place, letter) in command.char_indices() {
         let escaped = before == '\\';
         match (quote, letter) {
             _ if escaped => {}
-            (None, '\'' | '"') => quote = Some(Quote { letter, escapes: letter == '"' || before == '$' }),
+            (None, '\'' | '"') => quote = Some(OpenQuote { letter, escapes: letter == '"' || before == '$' }),
             (Some(open), _) if open.letter == letter => quote = None,
             (None, ' ') => {
                 words.push(&command[begin..place]);
@@ -25,11 +25,10 @@ pub(crate) fn words(command: &str) -> Vec<&str> {
     words
 }
 
-/// An open quote.
 #[derive(Clone, Copy)]
-struct Quote {
+struct OpenQuote {
     letter: char,
-    /// Whether a backslash is one within it: in `"…"` and `$'…'`.
+    /// Whether a backslash escapes within it: in `"…"` and `$'…'`.
     escapes: bool,
 }
 
@@ -39,9 +38,9 @@ mod tests {
 
     #[test]
     fn words_end_at_blanks_outside_quotes() {
-        assert_eq!(words("echo 'a b' c"), ["echo", "'a b'", "c"]);
-        assert_eq!(words("a\\ b \"c \\\" d\" e"), ["a\\ b", "\"c \\\" d\"", "e"]);
-        assert_eq!(words("'it'\\''s mine' x"), ["'it'\\''s mine'", "x"]);
-        assert_eq!(words("'ends in \\' $'a\\' b' c"), ["'ends in \\'", "$'a\\' b'", "c"]);
+        assert_eq!(split_words("echo 'a b' c"), ["echo", "'a b'", "c"]);
+        assert_eq!(split_words("a\\ b \"c \\\" d\" e"), ["a\\ b", "\"c \\\" d\"", "e"]);
+        assert_eq!(split_words("'it'\\''s mine' x"), ["'it'\\''s mine'", "x"]);
+        assert_eq!(split_words("'ends in \\' $'a\\' b' c"), ["'ends in \\'", "$'a\\' b'", "c"]);
     }
 }

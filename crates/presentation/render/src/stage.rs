@@ -1,28 +1,27 @@
-//! Which part of a run in several is measured now.
+//! The stage of a run that has several.
 
 use howlate_model::Span;
 
-/// A part of trying settings, in their order.
+/// The stages of `howlate tune`, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TuneStage {
     /// The baseline against itself.
     SelfTest,
     /// Each setting against the baseline.
     Screening,
-    /// Settings that help, together.
+    /// Combinations of settings that help.
     Joining,
-    /// What was chosen, on turns of its own.
+    /// The chosen set, on turns of its own.
     Confirming,
 }
 
-/// A part of a run that is under way.
+/// The current stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// Which it is.
     pub which: TuneStage,
-    /// The time that is left at its beginning, for it and for all that follow, at most.
+    /// Maximum remaining time at its start, for it and all following stages.
     pub left: Span,
-    /// The time that all of them may take.
+    /// Maximum time of all stages.
     pub whole: Span,
 }
 
@@ -31,7 +30,7 @@ impl TuneStage {
 
     /// `stage 2 of 4: each setting`
     pub fn in_words(self) -> String {
-        let number = Self::ALL.iter().take_while(|one| **one != self).count() + 1;
+        let number = Self::ALL.iter().take_while(|stage| **stage != self).count() + 1;
         let what = match self {
             Self::SelfTest => "baseline against itself",
             Self::Screening => "each setting",

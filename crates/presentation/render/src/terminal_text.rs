@@ -1,19 +1,19 @@
-//! Text for a terminal: what it must not understand, what fits it, and what replaces other text on it.
+//! Text for a terminal: escaped, wrapped, and replaced in place.
 
 use crate::prose::wrapped;
 use crate::untrusted_text::legible_lines;
 
-/// Sentences in lines that fit.
+/// Sentences wrapped to `columns`.
 pub fn broken(text: &str, columns: usize) -> String {
     let line = |line: &str| {
-        let said = line.trim_start();
-        let indent = line.len() - said.len();
-        format!("{:indent$}{}\n", "", wrapped(said, columns, indent + 2))
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        format!("{:indent$}{}\n", "", wrapped(text, columns, indent + 2))
     };
     text.lines().map(line).collect()
 }
 
-/// What is not to be understood by the terminal, except for styles, is written as what it is.
+/// Escapes all control sequences except styles.
 pub fn shown(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let mut out = legible_lines(parts.next().unwrap_or_default()).into_owned();
@@ -26,7 +26,7 @@ pub fn shown(text: &str) -> String {
     out
 }
 
-/// The part of `text` that, after an escape, is a style and nothing else: `[1;31m`.
+/// The style at the start of `text`, after an escape character: `[1;31m`; empty for anything else.
 fn style_of(text: &str) -> &str {
     let is_style = |end: &usize| {
         let inside = text[..*end].strip_prefix('[');
@@ -35,9 +35,8 @@ fn style_of(text: &str) -> &str {
     text.find('m').filter(is_style).map_or("", |end| &text[..=end])
 }
 
-/// What puts `text` in place of the last `lines`: up to the first of them, one line cleared and written after the other,
-/// then clear what is left below. Lines do not wrap meanwhile. Not all is cleared at first: a terminal that is asked to
-/// clear its whole screen may keep it in its history, and would keep every state of the display.
+/// The sequence that replaces the last `lines` by `text`, line by line, without wrapping, and clears the rest. The screen is not cleared at once,
+/// because some terminals then keep each state in their history.
 pub fn replacement(text: &str, lines: usize) -> String {
     let up = if lines > 0 { format!("\x1b[{lines}A") } else { String::new() };
     let text = text.replace('\n', "\n\x1b[K");

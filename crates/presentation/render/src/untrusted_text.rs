@@ -1,8 +1,8 @@
-//! Text of others, so that it can be shown and does nothing else.
+//! Makes untrusted text safe to show.
 //!
-//! A recording, a captured tree or a probe may hold any text: escape sequences that move the cursor or rename the
-//! window, letters that turn the direction of writing around, line breaks that look like a line of our own.
-//! None of them survives here; each is written as what it is, `\u{1b}`.
+//! Recordings, captured trees and probes may hold any text: escape sequences that move the cursor or rename the window,
+//! characters that reverse the direction of writing, line breaks that imitate a line of our own. All of them are escaped here,
+//! as `\u{1b}`.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Whether a letter is seen as itself and changes nothing around it.
+/// Whether a character is visible and affects nothing around it.
 ///
 /// Source: Unicode's general categories Cc, Zl and Zp, the format characters of bidirectional text
 /// (<https://www.unicode.org/reports/tr9/>), invisible letters, tags, and what XML forbids.
@@ -28,7 +28,7 @@ pub fn legible(text: &str) -> Cow<'_, str> {
     replaced(text, is_legible)
 }
 
-/// Every line of `text` legible, for whole documents: no markup of ours has anything else.
+/// Every line of `text` legible, for whole documents.
 pub fn legible_lines(text: &str) -> Cow<'_, str> {
     replaced(text, |letter| is_legible(letter) || matches!(letter, '\n' | '\t'))
 }
@@ -44,7 +44,7 @@ fn replaced(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON in which every letter is legible; it says the same.
+/// JSON with all illegible characters escaped; its value is the same.
 pub fn legible_json(text: &str) -> Cow<'_, str> {
     let stays = |letter: char| is_legible(letter) || letter == '\n';
     if text.chars().all(stays) {
@@ -54,7 +54,7 @@ pub fn legible_json(text: &str) -> Cow<'_, str> {
     for letter in text.chars() {
         match stays(letter) {
             true => out.push(letter),
-            // Such a letter can only stand in a string.
+            // Such a character can only occur in a string.
             false => letter
                 .encode_utf16(&mut [0; 2])
                 .iter()
@@ -64,28 +64,24 @@ pub fn legible_json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `value` with every text in it legible, whatever its type.
-///
-/// # Errors
-///
-/// When a text means something that it does not mean when it is legible, as a name of something known would.
+/// `value` with all texts legible. Fails where an escaped text does not parse, such as the name of an enum variant.
 pub fn legible_value<T: Serialize + DeserializeOwned>(value: T) -> Result<T, serde_json::Error> {
     if is_all_legible(&value)? {
         return Ok(value);
     }
     let mut tree = serde_json::to_value(&value)?;
-    // As text: whatever recordings hold is read from that already, and reading it from trees too would be a second reader.
+    // Via text, because recordings are only ever parsed from text.
     if make_legible(&mut tree) { serde_json::from_str(&tree.to_string()) } else { Ok(value) }
 }
 
-/// Whether a value has no text, and no name, that would have to be changed.
+/// Whether no text or name in a value needs escaping.
 fn is_all_legible(value: &impl Serialize) -> Result<bool, serde_json::Error> {
     let mut seen = JsonScanner { is_legible: true };
     serde_json::to_writer(&mut seen, value)?;
     Ok(seen.is_legible)
 }
 
-/// Looks at JSON as it is written, piece by piece, and keeps nothing.
+/// Scans JSON while it is written, without storing it.
 struct JsonScanner {
     is_legible: bool,
 }
@@ -101,7 +97,7 @@ impl Write for JsonScanner {
     }
 }
 
-/// An escape is a piece of its own: of a quote, of a backslash, or of what is not legible.
+/// Serde writes each escape as a piece of its own: for quotes, backslashes, and illegible characters.
 fn is_legible_piece(piece: &[u8]) -> bool {
     if piece.first() == Some(&b'\\') {
         return matches!(piece, b"\\\"" | b"\\\\");
@@ -112,12 +108,7 @@ fn is_legible_piece(piece: &[u8]) -> bool {
     std::str::from_utf8(piece).is_ok_and(|text| text.chars().all(is_legible))
 }
 
-/// A line of a recording with every text in it legible. Blocks hold none, and numbers that do not survive being
-/// read twice.
-///
-/// # Errors
-///
-/// As [`legible_value`].
+/// A line of a recording with all texts legible. Blocks have no texts, and numbers that do not survive being parsed twice.
 pub fn legible_line(line: Line) -> Result<Line, serde_json::Error> {
     match line {
         Line::Block(block) => Ok(Line::Block(block)),
@@ -125,7 +116,7 @@ pub fn legible_line(line: Line) -> Result<Line, serde_json::Error> {
     }
 }
 
-/// Whether there was something to change.
+/// Escapes all texts; true if any was changed.
 fn make_legible(tree: &mut Value) -> bool {
     match tree {
         Value::String(text) => match legible(text) {
@@ -135,9 +126,9 @@ fn make_legible(tree: &mut Value) -> bool {
                 true
             }
         },
-        Value::Array(values) => values.iter_mut().fold(false, |any, one| make_legible(one) | any),
+        Value::Array(values) => values.iter_mut().fold(false, |any, value| make_legible(value) | any),
         Value::Object(map) => {
-            let values = map.values_mut().fold(false, |any, one| make_legible(one) | any);
+            let values = map.values_mut().fold(false, |any, value| make_legible(value) | any);
             values | make_names_legible(map)
         }
         _ => false,
@@ -153,7 +144,7 @@ fn make_names_legible(map: &mut serde_json::Map<String, Value>) -> bool {
     true
 }
 
-/// `text` within a line of GitHub-flavoured Markdown: nothing in it is markup.
+/// `text` escaped for a line of GitHub-flavoured Markdown.
 pub fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for letter in legible(text).chars() {
@@ -167,7 +158,7 @@ pub fn markdown_text(text: &str) -> String {
     out
 }
 
-/// `text` as the description of a test in the Test Anything Protocol: no directive, no second line.
+/// `text` escaped for the description of a TAP test.
 pub fn tap_text(text: &str) -> String {
     legible(text).replace('\\', "\\\\").replace('#', "\\#")
 }

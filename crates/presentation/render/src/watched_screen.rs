@@ -1,24 +1,23 @@
-//! A watched program on one screen: the rows that matter, what they mean, who took the time, and what to do. The last lines are
-//! what people came for.
+//! A watched program on one screen: the important rows, what they mean, who took the time, and what to do, last.
 
 use howlate_analyse::{Analysis, Outcome};
 
-use crate::answer::{Reasons, SCREENFUL};
-use crate::ask_again::show_again;
-use crate::detail::Detail;
+use crate::answer::{CauseReport, SCREENFUL};
+use crate::detail::{Detail, show_again};
 use crate::notes::doubts;
 use crate::prose::wrapped;
 use crate::style::{DIM, paint};
 use crate::watch::{
-    Meaning, Rows, activations, event_loops, few_wakeups, has_run, is_unseen, loop_lines, run_queue,
+    Meaning, ThreadRows, activations, event_loops, few_wakeups, has_run, is_accounted_only, loop_lines,
+    run_queue,
 };
 
 /// Lines of the answer: what a terminal shows without scrolling back.
 const ANSWER: usize = 24;
 
-/// How much there is of what can be left out.
+/// How many lines each optional part of the screen may take.
 #[derive(Clone, Copy)]
-struct Extent {
+struct WatchExtent {
     rows: usize,
     event_loops: usize,
     /// Sentences on marked loops.
@@ -30,34 +29,34 @@ struct Extent {
     remedies: usize,
 }
 
-/// From the most to the least.
-const EXTENTS: [Extent; 8] = [
-    Extent { rows: 10, event_loops: 4, marked: 4, doubts: 6, meanings: 5, causes: 4, remedies: 3 },
-    Extent { rows: 8, event_loops: 3, marked: 2, doubts: 4, meanings: 4, causes: 4, remedies: 3 },
-    Extent { rows: 6, event_loops: 3, marked: 2, doubts: 3, meanings: 3, causes: 4, remedies: 3 },
-    Extent { rows: 5, event_loops: 2, marked: 1, doubts: 2, meanings: 3, causes: 3, remedies: 2 },
-    Extent { rows: 4, event_loops: 2, marked: 1, doubts: 1, meanings: 2, causes: 3, remedies: 2 },
-    Extent { rows: 3, event_loops: 1, marked: 1, doubts: 1, meanings: 2, causes: 2, remedies: 1 },
-    Extent { rows: 2, event_loops: 1, marked: 0, doubts: 1, meanings: 1, causes: 1, remedies: 1 },
-    Extent { rows: 2, event_loops: 0, marked: 0, doubts: 1, meanings: 1, causes: 1, remedies: 1 },
+/// From longest to shortest; the first that fits is used.
+const WATCH_EXTENTS: [WatchExtent; 8] = [
+    WatchExtent { rows: 10, event_loops: 4, marked: 4, doubts: 6, meanings: 5, causes: 4, remedies: 3 },
+    WatchExtent { rows: 8, event_loops: 3, marked: 2, doubts: 4, meanings: 4, causes: 4, remedies: 3 },
+    WatchExtent { rows: 6, event_loops: 3, marked: 2, doubts: 3, meanings: 3, causes: 4, remedies: 3 },
+    WatchExtent { rows: 5, event_loops: 2, marked: 1, doubts: 2, meanings: 3, causes: 3, remedies: 2 },
+    WatchExtent { rows: 4, event_loops: 2, marked: 1, doubts: 1, meanings: 2, causes: 3, remedies: 2 },
+    WatchExtent { rows: 3, event_loops: 1, marked: 1, doubts: 1, meanings: 2, causes: 2, remedies: 1 },
+    WatchExtent { rows: 2, event_loops: 1, marked: 0, doubts: 1, meanings: 1, causes: 1, remedies: 1 },
+    WatchExtent { rows: 2, event_loops: 0, marked: 0, doubts: 1, meanings: 1, causes: 1, remedies: 1 },
 ];
 
-/// What stands below `top`, as much as there is room for.
+/// The text below `top`, as long as the screen has room for.
 pub(crate) fn screen(analysis: &Analysis, top: &str, detail: Detail, width: usize) -> String {
-    let reasons = Reasons::find(analysis, None, detail);
-    let parts = |extent: &Extent| {
+    let cause_report = CauseReport::find(analysis, None, detail);
+    let parts = |extent: &WatchExtent| {
         let above = format!(
             "{top}{}\n{}",
             apart(&doubts(analysis, extent.doubts, width)),
             numbers(analysis, *extent, width)
         );
-        (above, answer(analysis, &reasons, *extent, width))
+        (above, answer(analysis, &cause_report, *extent, width))
     };
     let fits = |(above, answer): &(String, String)| {
         let (above, answer) = (above.lines().count(), answer.lines().count());
         answer <= ANSWER && above + answer <= SCREENFUL
     };
-    let mut all = EXTENTS.iter().map(parts);
+    let mut all = WATCH_EXTENTS.iter().map(parts);
     let fitting = all.clone().find(fits);
     let (above, answer) = fitting.or_else(|| all.next_back()).unwrap_or_default();
     above + &answer
@@ -67,36 +66,39 @@ fn apart(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("\n{text}") }
 }
 
-/// The tables.
-fn numbers(analysis: &Analysis, extent: Extent, width: usize) -> String {
+fn numbers(analysis: &Analysis, extent: WatchExtent, width: usize) -> String {
     let late = analysis.header.late_above;
-    let (unseen, outcomes): (Vec<&Outcome>, Vec<&Outcome>) = analysis.outcomes().iter().partition(is_unseen);
-    let unseen = run_queue::table(unseen, extent.rows, width);
+    let (accounted, outcomes): (Vec<&Outcome>, Vec<&Outcome>) =
+        analysis.outcomes().iter().partition(is_accounted_only);
+    let accounted = run_queue::table(accounted, extent.rows, width);
     let event_loops = event_loops::rows(&outcomes, extent.event_loops, width);
     let have_run: Vec<&Outcome> = outcomes.iter().copied().filter(has_run).collect();
-    let Rows { shown, .. } = &Rows::choose(&have_run, extent.rows, true);
+    let ThreadRows { shown, .. } = &ThreadRows::choose(&have_run, extent.rows, true);
     if shown.is_empty() {
-        return format!("{event_loops}{unseen}");
+        return format!("{event_loops}{accounted}");
     }
     let marked = loop_lines(&have_run, width).into_iter().take(extent.marked).collect::<String>();
     let rows = activations(shown, late, true, width);
     let below = below(&have_run, extent, &rows, shown, width);
-    format!("{rows}{below}\n{event_loops}{}{unseen}", if marked.is_empty() { marked } else { marked + "\n" })
+    format!(
+        "{rows}{below}\n{event_loops}{}{accounted}",
+        if marked.is_empty() { marked } else { marked + "\n" }
+    )
 }
 
-/// What is not in the table, and what a dash in it means.
-fn below(all: &[&Outcome], extent: Extent, rows: &str, shown: &[&Outcome], width: usize) -> String {
-    let folded = Rows::choose(all, extent.rows, true).folded().map(|text| format!("{text}."));
+/// The rows that were left out, and the meaning of dashes.
+fn below(all: &[&Outcome], extent: WatchExtent, rows: &str, shown: &[&Outcome], width: usize) -> String {
+    let folded = ThreadRows::choose(all, extent.rows, true).folded().map(|text| format!("{text}."));
     let few = few_wakeups(shown, rows);
     let lines = folded.into_iter().chain(few);
     lines.map(|text| format!("{}\n", paint(DIM, wrapped(&text, width, 0)))).collect()
 }
 
 /// What the numbers mean, who took the time, and what to do.
-fn answer(analysis: &Analysis, reasons: &Reasons<'_>, extent: Extent, width: usize) -> String {
+fn answer(analysis: &Analysis, cause_report: &CauseReport<'_>, extent: WatchExtent, width: usize) -> String {
     let meaning = Meaning::of(analysis).text(extent.meanings, width);
-    let causes = reasons.first_causes_of(extent.causes, width);
-    let remedies = reasons.remedies(extent.remedies, width);
+    let causes = cause_report.first_causes_of(extent.causes, width);
+    let remedies = cause_report.remedies(extent.remedies, width);
     let is_traced = !causes.is_empty();
     let more = if is_traced { "The latencies include what tracing adds. " } else { "" };
     let more = format!("{more}Everything: {}.", show_again(analysis, "--details"));

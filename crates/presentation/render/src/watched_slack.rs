@@ -1,4 +1,4 @@
-//! The timer slack of a thread that is watched: its own, not that of howlate.
+//! The timer slack of a watched thread, which is not that of howlate.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,13 @@ use howlate_model::{
 use crate::command_line::is_started;
 use crate::numbers::length;
 
-/// Slack below this shows in no latency of a normal thread.
+/// Less slack does not show in the latency of a normal thread.
 const UNNOTICED: Span = Span::from_micros(1);
 
-/// What the first process of a system has, and so all that nobody gave another: prctl(2), `PR_SET_TIMERSLACK`.
+/// The kernel's default, inherited by all threads that set no other: prctl(2), `PR_SET_TIMERSLACK`.
 pub(crate) const USUAL_SLACK: Span = Span::from_micros(50);
 
-/// Whether a finding is about howlate's own process, and so about no thread of a program that is watched: what helps those is told by
-/// what they did.
+/// Whether a finding is about howlate's own process, and so about no thread of the watched program.
 pub(crate) const fn is_about_howlate(id: &FindingId) -> bool {
     matches!(
         id,
@@ -30,27 +29,26 @@ pub(crate) const fn is_about_howlate(id: &FindingId) -> bool {
     )
 }
 
-/// The findings about the machine, with what is true of the thread that this outcome is of: a program that is watched has other
-/// rights, limits and timer slack than howlate, which doctor reads.
+/// The findings for the thread of this outcome. Rights, limits and timer slack that `doctor` read are howlate's, not those of the program.
 pub(crate) fn findings_for<'a>(outcome: &Outcome, analysis: &'a Analysis) -> Cow<'a, [Finding]> {
     let findings = &analysis.header.findings;
     let Some(own) = in_force(outcome) else { return Cow::Borrowed(findings) };
-    let others = findings.iter().filter(|one| !is_about_howlate(&one.id)).cloned();
+    let of_machine = findings.iter().filter(|finding| !is_about_howlate(&finding.id)).cloned();
     let of_thread = (own.slack > UNNOTICED).then(|| finding(own.tid, own.slack, analysis));
-    Cow::Owned(others.chain(of_thread).collect())
+    Cow::Owned(of_machine.chain(of_thread).collect())
 }
 
-/// What was in force for a thread that was watched.
+/// What was in force for a watched thread.
 fn in_force(outcome: &Outcome) -> Option<&EffectiveSettings> {
     let is_watched = outcome.condition.work.kind() == WorkKind::Watch;
     outcome.in_force.as_ref().filter(|_| is_watched)
 }
 
-/// The timer slack of a thread, and how it is changed.
+/// The finding on a thread's timer slack, and how to change it.
 pub(crate) fn finding(tid: u32, slack: Span, analysis: &Analysis) -> Finding {
     let (nanos, slack) = (slack.as_nanos(), length(slack));
     let found = format!("timers of this thread ({tid}) may expire {slack} late: its own timer slack");
-    let is_inherited = nanos == of_howlate(analysis);
+    let is_inherited = nanos == slack_of_howlate(analysis);
     let runs_on = analysis.header.command == Command::Watch && !is_started(&analysis.header.arguments);
     let in_program =
         "in the program, call `prctl(PR_SET_TIMERSLACK, 1)` in each thread that is to be punctual";
@@ -83,10 +81,10 @@ pub(crate) fn finding(tid: u32, slack: Span, analysis: &Analysis) -> Finding {
     }
 }
 
-/// What howlate's own slack is, which a program that it starts inherits; the kernel's usual one where that was not read.
-fn of_howlate(analysis: &Analysis) -> u64 {
-    let finding = analysis.header.findings.iter().find(|one| one.id == FindingId::TimerSlack);
-    let read = finding.and_then(|one| one.evidence.first()?.value.parse().ok());
+/// howlate's own slack, which a program that it starts inherits; the default where it was not read.
+fn slack_of_howlate(analysis: &Analysis) -> u64 {
+    let finding = analysis.header.findings.iter().find(|finding| finding.id == FindingId::TimerSlack);
+    let read = finding.and_then(|finding| finding.evidence.first()?.value.parse().ok());
     read.unwrap_or(USUAL_SLACK.as_nanos())
 }
 
@@ -103,7 +101,7 @@ mod tests {
         let text = std::fs::read_to_string(path).unwrap();
         let mut lines = text.lines().map(|line| serde_json::from_str::<Line>(line).unwrap());
         let Some(Line::Header(mut header)) = lines.next() else { panic!("no header") };
-        header.arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+        header.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         let evidence = vec![Evidence { path: String::new(), value: "50000".into() }];
         let (id, verdict, found) = (FindingId::TimerSlack, Verdict::Costs, "howlate's own".to_owned());
         header.findings =
@@ -118,21 +116,21 @@ mod tests {
         analysis
     }
 
-    fn told(slack_us: u64, arguments: &[&str]) -> Vec<Finding> {
+    fn findings(slack_us: u64, arguments: &[&str]) -> Vec<Finding> {
         let analysis = watched(slack_us, arguments);
         findings_for(&analysis.outcomes()[0], &analysis).into_owned()
     }
 
     fn steps(slack_us: u64, arguments: &[&str]) -> Vec<String> {
-        told(slack_us, arguments)[0].remedy.clone().unwrap().apply
+        findings(slack_us, arguments)[0].remedy.clone().unwrap().apply
     }
 
     #[test]
     fn a_watched_thread_has_a_slack_of_its_own() {
-        let own = told(20_000, &["watch", "--", "./bigslack"]);
+        let own = findings(20_000, &["watch", "--", "./bigslack"]);
         assert_eq!(own.len(), 1, "in place of howlate's own: {own:?}");
         assert!(own[0].found.contains("20 ms"), "{}", own[0].found);
-        assert_eq!(told(1, &["watch", "4711"]), [], "nothing to do about a nanosecond");
+        assert_eq!(findings(1, &["watch", "4711"]), [], "nothing to do about a nanosecond");
     }
 
     #[test]

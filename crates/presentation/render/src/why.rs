@@ -1,57 +1,55 @@
-//! Why wake-ups were late, for a terminal: the usual wake-up beside the late ones, the causes, the worst.
+//! `howlate why`: a typical wake-up beside the late ones, the causes, the worst.
 
 use howlate_analyse::cause::{ProbeEffect, Why};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Finding, FindingId, Latency, NO_TRACER, Span, WakeupBreakdown, Work};
 
-use crate::answer::{MOST_REMEDIES, Reasons};
-use crate::ask_again::show_again;
+use crate::answer::{CauseReport, MOST_REMEDIES};
 use crate::cause_table::CauseTable;
 use crate::cause_words::{part_in_words, percent, segment_in_words};
 use crate::commands_to_type::step_lines;
 use crate::condition::condition;
-use crate::detail::Detail;
+use crate::detail::{Detail, show_again};
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
 use crate::style::{COMMAND, DIM, HEADING, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 use crate::untrusted_text::legible;
 use crate::watched_slack::findings_for;
 
-/// Worst wake-ups that are shown; the JSON has all.
+/// Most worst wake-ups shown; the JSON output has all.
 const WORST_SHOWN: usize = 3;
-/// Threads of a watched program whose reasons are shown, those that were latest; the JSON has all.
+/// Threads of a watched program whose causes are shown: the latest ones.
 const THREADS_SHOWN: usize = 4;
-/// Parts of a worst wake-up below this share of it are not shown one by one.
+/// Parts of a worst wake-up with a smaller share are summed up.
 const SMALL: f64 = 0.02;
-/// A cause of this much is one of the first to be named.
+/// Minimum share of unexplained lateness that is mentioned.
 const MUCH: f64 = 0.1;
 
-/// Why the wake-ups of every traced condition were late; empty where nothing was traced. In brief the causes of each loop in a
-/// line, and what to do.
+/// Why the wake-ups of every traced condition were late; empty where nothing was traced. In brief, one line of causes per loop, and remedies.
 pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usize) -> String {
     if detail != Detail::Full {
         return in_brief(analysis, above, detail, MOST_REMEDIES, width);
     }
     let mut outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    if outcomes.iter().all(|one| is_watched(one)) {
-        outcomes.sort_by_key(|one| std::cmp::Reverse(one.latency().max()));
+    if outcomes.iter().all(|outcome| is_watched(outcome)) {
+        outcomes.sort_by_key(|outcome| std::cmp::Reverse(outcome.latency().max()));
         outcomes.truncate(THREADS_SHOWN);
     }
     let findings: Vec<_> = outcomes.iter().map(|outcome| findings_for(outcome, analysis)).collect();
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     let mut all = Vec::new();
     for (outcome, findings) in outcomes.into_iter().zip(&findings) {
-        // The threads of one program have the same remedies.
+        // All threads of a program have the same remedies.
         if !is_watched(outcome) {
-            told.clear();
+            shown.clear();
         }
-        all.extend(outcome.why_late(above).map(|why| one(outcome, &why, findings, &mut told, width)));
+        all.extend(outcome.why_late(above).map(|why| section(outcome, &why, findings, &mut shown, width)));
     }
     all.join("\n")
 }
 
-/// The same with so many things to do at most.
+/// The brief form, with at most `most` remedies.
 pub(crate) fn in_brief(
     analysis: &Analysis,
     above: Option<Span>,
@@ -59,9 +57,9 @@ pub(crate) fn in_brief(
     most: usize,
     width: usize,
 ) -> String {
-    let reasons = Reasons::find(analysis, above, detail);
-    let causes = reasons.causes(width);
-    let remedies = reasons.remedies(most, width);
+    let late_causes = CauseReport::find(analysis, above, detail);
+    let causes = late_causes.causes(width);
+    let remedies = late_causes.remedies(most, width);
     if causes.is_empty() {
         return if remedies.is_empty() { remedies } else { format!("{remedies}\n") };
     }
@@ -79,11 +77,11 @@ const fn is_watched(outcome: &Outcome) -> bool {
     matches!(outcome.condition.work, Work::Watch { .. })
 }
 
-fn one<'a>(
+fn section<'a>(
     outcome: &Outcome,
     why: &Why,
     findings: &'a [Finding],
-    told: &mut Vec<&'a FindingId>,
+    shown: &mut Vec<&'a FindingId>,
     width: usize,
 ) -> String {
     let title = format!("Why: {}", condition(&outcome.condition));
@@ -95,7 +93,7 @@ fn one<'a>(
     }
     let table = CauseTable::new(why, outcome.policy_in_force(), findings);
     text.push_str(&cause_table(&table, width));
-    text.push_str(&findings_of(&table, told, width));
+    text.push_str(&findings_of(&table, shown, width));
     for worst in why.worst.iter().take(WORST_SHOWN) {
         text.push_str(&time_line(worst, width));
     }
@@ -103,40 +101,40 @@ fn one<'a>(
     text
 }
 
-/// Where the time goes: each part over all wake-ups.
+/// A row per part, over all wake-ups.
 fn parts(why: &Why, width: usize) -> String {
     let headings = ["part", "mean", "median", "p99", "max"].map(str::to_owned);
-    let mut table = Columns::new(&headings, 1);
-    for one in &why.parts {
+    let mut table = TextTable::new(&headings, 1);
+    for part in &why.parts {
         let number = |nanos: u64| micros(i64::try_from(nanos).unwrap_or(i64::MAX));
         table.row(vec![
-            part_in_words(one.part).to_owned(),
-            number(one.mean_ns),
-            number(one.p50_ns),
-            number(one.p99_ns),
-            number(one.max_ns),
+            part_in_words(part.part).to_owned(),
+            number(part.mean_ns),
+            number(part.p50_ns),
+            number(part.p99_ns),
+            number(part.max_ns),
         ]);
     }
     table.text(width)
 }
 
-/// Who made the late ones late.
+/// The causes of the late wake-ups.
 fn cause_table(causes: &CauseTable<'_>, width: usize) -> String {
-    let mut table = Columns::new(&CauseTable::HEADINGS.map(str::to_owned), 1);
+    let mut table = TextTable::new(&CauseTable::HEADINGS.map(str::to_owned), 1);
     for row in &causes.rows {
         table.row(row.cells_with(micros(row.largest.as_nanos())).into());
     }
     format!("{}\n\n{}\n", wrapped(&causes.sentence, width, 0), table.text(width))
 }
 
-/// What can be done about causes that count, as far as it was not `told`, each with what is to be typed.
-fn findings_of<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width: usize) -> String {
+/// Remedies for the causes that are not among `shown`, with the commands.
+fn findings_of<'a>(causes: &CauseTable<'a>, shown: &mut Vec<&'a FindingId>, width: usize) -> String {
     let mut text = String::new();
     for row in &causes.rows {
-        let Some(finding) = row.first_finding().filter(|one| !told.contains(&&one.id)) else {
+        let Some(finding) = row.first_finding().filter(|finding| !shown.contains(&&finding.id)) else {
             continue;
         };
-        told.push(&finding.id);
+        shown.push(&finding.id);
         let sentence = format!("{}: {}. What to do:", row.cause, legible(&row.found(finding)));
         text.push_str(&format!("{}\n", wrapped(&sentence, width, 2)));
         for step in finding.remedy.iter().flat_map(|remedy| &remedy.apply) {
@@ -148,7 +146,7 @@ fn findings_of<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width
     if text.is_empty() { text } else { text + "\n" }
 }
 
-/// One wake-up: what took its time, in the order in which each was first met.
+/// One wake-up: its causes, in the order of their first part.
 fn time_line(worst: &WakeupBreakdown, width: usize) -> String {
     let cpu = worst.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let late = worst.latency.as_nanos().max(1);
@@ -159,17 +157,17 @@ fn time_line(worst: &WakeupBreakdown, width: usize) -> String {
             small = small.plus(segment.ns);
         } else {
             let in_several = if times > 1 { format!(" in {times} pieces") } else { String::new() };
-            pieces.push(format!("{} {}{in_several}", shown(segment.ns), segment_in_words(&segment)));
+            pieces.push(format!("{} {}{in_several}", latency(segment.ns), segment_in_words(&segment)));
         }
     }
     if !small.is_zero() {
-        pieces.push(format!("{} other", shown(small)));
+        pieces.push(format!("{} other", latency(small)));
     }
     let text = format!("{} late{cpu}: {}.", worst.latency, pieces.join(", "));
     format!("{}\n", wrapped(&text, width, 2))
 }
 
-fn shown(span: Span) -> Latency {
+fn latency(span: Span) -> Latency {
     Latency::from_nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
 }
 
@@ -177,8 +175,8 @@ fn share(span: Span, whole: i64) -> f64 {
     span.as_nanos() as f64 / whole as f64
 }
 
-/// What was seen, what was not, and what looking cost.
-fn how_well(why: &Why, watched: bool) -> String {
+/// How much was traced, what is unexplained, and what tracing costs.
+fn how_well(why: &Why, is_watched: bool) -> String {
     let seen = why.decomposed + why.not_decomposed;
     if why.tracer == NO_TRACER {
         return "Without a tracer, an iteration is late because the previous one's work took too long, or for unknown reasons."
@@ -197,7 +195,7 @@ fn how_well(why: &Why, watched: bool) -> String {
     if why.lost_events > 0 {
         text.push_str(&format!("; {} events were lost", count(why.lost_events)));
     }
-    if watched {
+    if is_watched {
         text.push_str(". The latencies above are of the same wake-ups, and include what tracing adds.");
         return text;
     }
@@ -277,10 +275,10 @@ mod tests {
             cost: None,
             remedy,
         };
-        let (findings, mut told) = ([finding], Vec::new());
+        let (findings, mut shown) = ([finding], Vec::new());
         let table = CauseTable::new(&why, Policy::OTHER, &findings);
-        let text = findings_of(&table, &mut told, 100);
-        assert_eq!(findings_of(&table, &mut told, 100), "", "it was told");
+        let text = findings_of(&table, &mut shown, 100);
+        assert_eq!(findings_of(&table, &mut shown, 100), "", "it was told");
         let text = anstream::adapter::strip_str(&text).to_string();
         assert_eq!(text, "hog, pid 4711: no real-time policy may be used. What to do:\n    ulimit -r 80\n\n");
         assert_eq!(findings_of(&CauseTable::new(&why, Policy::OTHER, &[]), &mut Vec::new(), 100), "");

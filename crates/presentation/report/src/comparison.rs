@@ -1,7 +1,7 @@
 //! The comparison of conditions or recordings, for the page and for Markdown.
 
 use howlate_analyse::compare::Verdict;
-use howlate_render::{ComparisonReport, Messages, ToldPair, ToldRow, markdown_text};
+use howlate_render::{ComparisonReport, ComparisonTexts, PairTexts, StatisticTexts, markdown_text};
 
 use crate::prose;
 use crate::table::ReportTable;
@@ -10,7 +10,7 @@ use crate::table::ReportTable;
 const PAIRS: usize = 24;
 
 /// One row per statistic of each pair.
-pub(crate) fn table(messages: &Messages<'_>) -> ReportTable {
+pub(crate) fn table(messages: &ComparisonTexts<'_>) -> ReportTable {
     let interval = format!("{} interval", messages.confidence);
     let headings =
         ["compared", "number", "base", "new", "differ by", "", &interval, "detectable", "p", "verdict"];
@@ -23,7 +23,7 @@ pub(crate) fn table(messages: &Messages<'_>) -> ReportTable {
     table
 }
 
-fn caption(messages: &Messages<'_>) -> String {
+fn caption(messages: &ComparisonTexts<'_>) -> String {
     let more = messages.pairs.len().saturating_sub(PAIRS);
     let more =
         if more == 0 { String::new() } else { format!(" {more} more pairs: `howlate compare` prints them.") };
@@ -33,24 +33,27 @@ fn caption(messages: &Messages<'_>) -> String {
     )
 }
 
-fn detectable(row: &ToldRow<'_>) -> String {
+fn detectable(row: &StatisticTexts<'_>) -> String {
     if row.detectable.is_empty() { "–".to_owned() } else { row.detectable.clone() }
 }
 
-fn rows(messages: &Messages<'_>, numbers: impl Fn(&ToldRow<'_>) -> Vec<String>) -> Vec<Vec<String>> {
-    let row = |pair: &ToldPair<'_>, row: &ToldRow<'_>| {
+fn rows(
+    messages: &ComparisonTexts<'_>,
+    numbers: impl Fn(&StatisticTexts<'_>) -> Vec<String>,
+) -> Vec<Vec<String>> {
+    let row = |pair: &PairTexts<'_>, row: &StatisticTexts<'_>| {
         let mut cells = vec![pair.subject.clone(), row.statistic.to_owned()];
         cells.extend(numbers(row));
         cells.push(row.verdict.to_owned());
         cells
     };
     let pair_rows =
-        |pair: &'_ ToldPair<'_>| pair.rows.iter().map(|statistic| row(pair, statistic)).collect::<Vec<_>>();
+        |pair: &'_ PairTexts<'_>| pair.rows.iter().map(|statistic| row(pair, statistic)).collect::<Vec<_>>();
     messages.pairs.iter().take(PAIRS).flat_map(pair_rows).collect()
 }
 
 /// Marks the verdicts `better` and `worse`, in the last column.
-fn mark_differences(table: &mut ReportTable, messages: &Messages<'_>) {
+fn mark_differences(table: &mut ReportTable, messages: &ComparisonTexts<'_>) {
     let verdicts =
         messages.pairs.iter().take(PAIRS).flat_map(|pair| &pair.rows).map(|row| row.tested.verdict);
     for (row, verdict) in table.rows.iter_mut().zip(verdicts) {
@@ -68,7 +71,7 @@ pub(crate) fn markdown(comparison: &ComparisonReport<'_>) -> String {
 }
 
 /// Heading, with the conditions where there is one pair.
-fn title(messages: &Messages<'_>) -> String {
+fn title(messages: &ComparisonTexts<'_>) -> String {
     match messages.pairs.as_slice() {
         [only] => format!("What differs: {}", only.subject),
         _ => "What differs".to_owned(),
@@ -76,7 +79,7 @@ fn title(messages: &Messages<'_>) -> String {
 }
 
 /// The table for narrow pages: the pair is named in its first row, or above the table where there is only one.
-fn brief(messages: &Messages<'_>) -> ReportTable {
+fn brief(messages: &ComparisonTexts<'_>) -> ReportTable {
     let interval = format!("{} interval", messages.confidence);
     let mut rows = rows(messages, |row| {
         let [base, new, _] = row.numbers.clone();

@@ -1,7 +1,7 @@
 //! Explanations of the numbers, and the table of event loops of a watched program.
 
 use howlate_analyse::{Analysis, Outcome};
-use howlate_render::{StayedAway, event_loop_rows, meaning, stayed_away};
+use howlate_render::{BlockedEventLoop, blocked_event_loops, event_loop_rows, meaning};
 
 use crate::NamedRecording;
 use crate::entry::Entry;
@@ -20,11 +20,11 @@ pub(crate) fn meaning_lines(recordings: &[NamedRecording<'_>]) -> Vec<String> {
 
 /// Event loops that waited for events too late, with advice.
 fn event_loops(analysis: &Analysis) -> Vec<String> {
-    let all = stayed_away(analysis);
-    let sentence = |event_loop: StayedAway| {
+    let all = blocked_event_loops(analysis);
+    let sentence = |event_loop: BlockedEventLoop| {
         let to_do = event_loop.to_do.map_or_else(String::new, |text| format!(" What to do: {text}"));
         let to_name = event_loop.to_name.map_or_else(String::new, |text| format!(" {text}"));
-        format!("{}{to_do}{to_name}", event_loop.what)
+        format!("{}{to_do}{to_name}", event_loop.sentence)
     };
     all.into_iter().map(sentence).collect()
 }

@@ -2,7 +2,7 @@
 
 use howlate_analyse::nodes::{NodeSpread, nodes};
 use howlate_model::Property;
-use howlate_render::condition::told_by;
+use howlate_render::condition::distinguished_by;
 use howlate_render::node_sentences;
 use howlate_render::property::varying;
 
@@ -32,7 +32,7 @@ impl<'a> FleetNodes<'a> {
     pub(crate) fn names(&self) -> Vec<String> {
         let parts: Vec<Property> =
             varying(&self.spreads).into_iter().filter(|part| !NODE_PROPERTIES.contains(part)).collect();
-        self.spreads.iter().map(|spread| told_by(spread, &parts)).collect()
+        self.spreads.iter().map(|spread| distinguished_by(spread, &parts)).collect()
     }
 
     /// Sentences about the nodes, one line per condition; equal lines once.

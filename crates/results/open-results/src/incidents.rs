@@ -6,7 +6,7 @@ use std::path::Path;
 use howlate_analyse::incidents::{Grouping, RecordedIncidents};
 use howlate_model::{CpuTimeline, Header, Incident, TimeRange};
 use howlate_recording::{has_ended, read_between, read_timeline, timeline_beside};
-use howlate_render::{Incidents, Written};
+use howlate_render::{IncidentReport, RecordingState};
 use jiff::tz::TimeZone;
 
 use crate::OpenError;
@@ -22,7 +22,7 @@ pub fn incidents(
     by: Grouping,
     users: BTreeMap<u32, String>,
     zone: TimeZone,
-) -> Result<Incidents, OpenError> {
+) -> Result<IncidentReport, OpenError> {
     let TimeRange { from, until } = stretch;
     let mut kept = RecordedIncidents::default();
     // Checked first, so that lines written at the end are read.
@@ -40,9 +40,9 @@ pub fn incidents(
     let late_above = read.header.as_ref().and_then(Header::late_rule);
     let machine = read.header.map(|header| (header.node, header.system));
     let (oldest, cut_off, damaged) = (read.since, read.cut_off, read.damaged);
-    let written = Written { last: read.last, is_recording };
-    Ok(Incidents {
-        kept,
+    let written = RecordingState { last: read.last, is_recording };
+    Ok(IncidentReport {
+        recording: kept,
         machine,
         late_above,
         from,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_model::MonotonicTime;
-use howlate_render::{Screen, SoFar};
+use howlate_render::{RunState, Screen};
 
 use self::recent::RecentWakeups;
 use self::summary::{Baseline, screenful};
@@ -63,7 +63,7 @@ impl Screen for LiveRun {
         0
     }
 
-    fn draw(&mut self, run: &SoFar<'_>) -> bool {
+    fn draw(&mut self, run: &RunState<'_>) -> bool {
         self.recent.update(run.analysis);
         let requests = self.screen.requests();
         if requests.reset {

@@ -5,7 +5,9 @@ use howlate_model::{Command, Distribution, Header, Latency, Work};
 use howlate_render::condition::{beside_one_another, in_common, joined};
 use howlate_render::numbers::{count, micros_in, rough};
 use howlate_render::result_columns::{ColumnSpec, MAX, MEDIAN, P99, P99_9};
-use howlate_render::{SoFar, TuneStage, doubtful, event_loops_away, legible, machine, main_causes, watched};
+use howlate_render::{
+    RunState, TuneStage, blocked_event_loop_lines, doubtful, legible, machine, main_causes, watched,
+};
 
 use super::detail::{causes, histogram, history};
 use super::recent::RecentWakeups;
@@ -41,7 +43,7 @@ impl Baseline {
 }
 
 pub(crate) fn screenful(
-    run: &SoFar<'_>,
+    run: &RunState<'_>,
     query: &Query,
     baseline: Option<&Baseline>,
     recent: &RecentWakeups,
@@ -56,7 +58,7 @@ pub(crate) fn screenful(
     Screenful {
         title: title(&analysis.header),
         machine: legible(&machine(&analysis.header.system)).into_owned(),
-        doubts: event_loops_away(analysis).into_iter().chain(doubtful(analysis)).collect(),
+        doubts: blocked_event_loop_lines(analysis).into_iter().chain(doubtful(analysis)).collect(),
         progress: run.time.map(|[remaining, total]| RunProgress {
             remaining,
             total,
@@ -112,7 +114,7 @@ fn names(loops: &[LoopOutcomes<'_>]) -> Vec<String> {
 }
 
 /// `stage 2 of 4: each_cpu setting · turn 3 of 12 · fifo:80`
-fn doing(run: &SoFar<'_>, loops: &[LoopOutcomes<'_>], names: &[String]) -> String {
+fn doing(run: &RunState<'_>, loops: &[LoopOutcomes<'_>], names: &[String]) -> String {
     let stage = run.stage.map(TuneStage::in_words);
     let turn = run.turns.map(|[turn, turns]| format!("turn {turn} of {turns}"));
     let is_current =
@@ -148,7 +150,7 @@ const MAX_NAME_MINIMUM: usize = 32;
 const NUMBERS: [ColumnSpec; 4] = [MEDIAN, P99, P99_9, MAX];
 
 fn table(
-    run: &SoFar<'_>,
+    run: &RunState<'_>,
     loops: &[LoopOutcomes<'_>],
     names: &[String],
     baseline: Option<&Baseline>,

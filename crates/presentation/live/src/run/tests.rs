@@ -5,7 +5,7 @@ use howlate_model::{
     Block, Cause, CauseBlock, CauseKind, Caveat, Condition, Header, Latency, Ledger, Line, MonotonicTime,
     Part, Policy, Segment, Span, System, Wait, Wakeup, WakeupBreakdown, WakeupGrid as Periods, Work,
 };
-use howlate_render::{SoFar, is_legible};
+use howlate_render::{RunState, is_legible};
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -93,7 +93,7 @@ fn analysis(name: &str) -> Analysis {
 fn screenful_of(analysis: &Analysis, query: &Query, baseline: Option<&Baseline>) -> Screenful {
     let mut recent = RecentWakeups::default();
     recent.update(analysis);
-    let run = SoFar {
+    let run = RunState {
         analysis,
         threads: &[],
         now: analysis.header.conditions.get(2),

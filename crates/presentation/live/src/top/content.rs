@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use howlate_analyse::waits::{WaitNature, WaitOrder};
 use howlate_model::{Latency, Span};
 use howlate_render::numbers::{count, rough};
-use howlate_render::{Top, TopBy, TopRow, TopView, legible, percent};
+use howlate_render::{TopBy, TopReport, TopRow, TopView, legible, percent};
 
 use crate::paint_thread::Content;
 use crate::screenful::{
@@ -18,7 +18,7 @@ const NOTABLE_SHARE: f64 = 0.01;
 
 /// The latest sample and the history of samples.
 pub(crate) struct TopContent {
-    pub(crate) top: Top,
+    pub(crate) top: TopReport,
     pub(crate) view: TopView,
     pub(crate) every: Span,
     pub(crate) machine: String,
@@ -240,7 +240,7 @@ fn other_processes(row: &TopRow, by: TopBy) -> LiveTable {
         let cells = vec![LiveCell::text(name.as_str()), LiveCell::text(unit(*time)), LiveCell::text(share)];
         LiveTableRow { key, cells, ..LiveTableRow::default() }
     };
-    let rows = (0..).zip(&row.others).map(line).collect();
+    let rows = (0..).zip(&row.counterparts).map(line).collect();
     let (title, empty_text) = match by {
         TopBy::Culprit => ("who waited for it", String::new()),
         _ => ("who had the CPU meanwhile", "It is no wait for a CPU, or none of 20 µs.".to_owned()),

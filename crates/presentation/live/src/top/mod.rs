@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use howlate_analyse::waits::WaitOrder;
 use howlate_model::Span;
-use howlate_render::{Top, TopBy, TopView};
+use howlate_render::{TopBy, TopReport, TopView};
 
 use self::content::{SampledWait, TopContent, column_of};
 use crate::choices::Choices;
@@ -53,7 +53,7 @@ impl LiveTop {
     }
 
     /// Shows the next sample.
-    pub fn show(&mut self, top: Top) {
+    pub fn show(&mut self, top: TopReport) {
         self.samples += 1;
         for by in TopBy::ALL {
             for row in top.rows(&TopView { by, ..self.view.clone() }, true) {

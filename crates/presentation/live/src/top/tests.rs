@@ -6,7 +6,7 @@ use howlate_analyse::waits::{
     CpuHolderTime, WaitKind, WaitReason, WaitSum, WaitTable, WaitTotal, WaiterTotals,
 };
 use howlate_model::{Span, TracerRefusal};
-use howlate_render::{Top, TopBy, TopView, is_legible};
+use howlate_render::{TopBy, TopReport, TopView, is_legible};
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -64,7 +64,7 @@ fn content(name: &str) -> TopContent {
     let table = WaitTable { processes, threads, ..WaitTable::default() };
     let refused = Some(TracerRefusal::NotPermitted);
     let groups = [(11, format!("/{name}")), (13, "/disk".to_owned())].into();
-    let top = Top { source: "proc", refused, lasted: Span::from_secs(5), cpus: 2, table, groups };
+    let top = TopReport { source: "proc", refused, lasted: Span::from_secs(5), cpus: 2, table, groups };
     let sampled = |sample: u64| SampledWait {
         sample,
         mean: Span::from_millis(sample),

@@ -13,59 +13,59 @@ use crate::detail::Detail;
 use crate::numbers::{count, length};
 use crate::prose::{text_width, wrapped};
 use crate::style::{HEADING, paint};
-use crate::watch::{is_of_one_program, told};
+use crate::watch::{is_of_one_program, ranked_threads};
 
-/// Causes that are named of each loop.
+/// Causes named per loop.
 const MOST: usize = 3;
-/// Threads of a watched program whose causes are named, those that were latest.
+/// Threads of a watched program whose causes are shown: the latest ones.
 const THREADS_SHOWN: usize = 4;
-/// The tracer that needs no privilege, and sees nobody but the thread itself.
+/// The tracer that needs no privilege and cannot name other threads.
 const WITHOUT_NAMES: &str = "switches";
-/// With `--why` as many wake-ups are traced as are measured; of so many times fewer, it is said.
+/// With `--why` as many wake-ups are traced as are measured. Below a quarter of that, the title says so.
 const FEW: u64 = 4;
-/// The latest wake-up is so many times as late as the latest traced one: the causes below say nothing of it.
+/// The latest wake-up is at least this many times as late as the latest traced one: the causes do not cover it.
 const FAR: i64 = 2;
-/// A cause of less than this is not named beside others.
+/// Minimum share of a cause that is named beside others.
 const LEAST: f64 = 0.01;
 
 /// Why the wake-ups of a recording were late, as far as they were traced.
-pub(crate) struct Reasons<'a> {
+pub(crate) struct CauseReport<'a> {
     pub(super) analysis: &'a Analysis,
     /// Which wake-ups count as late; `None`: those above the 99th percentile of their loop.
     above: Option<Span>,
-    pub(super) explained: Vec<Explained<'a>>,
+    pub(super) loops: Vec<LateLoop<'a>>,
 }
 
 /// A loop that was traced and had late wake-ups.
-pub(super) struct Explained<'a> {
-    pub(super) one: LoopOutcomes<'a>,
+pub(super) struct LateLoop<'a> {
+    pub(super) together: LoopOutcomes<'a>,
     name: String,
     pub(super) why: Why,
 }
 
-/// Which wake-ups were asked for. The ledger has edges: where it counts from is said where that is not the same.
-fn above_in_words(asked: Span, counted: Span) -> String {
-    let [asked, counted] = [asked, counted].map(|span| Latency::from_span(span).to_string());
-    let from = if asked == counted { String::new() } else { format!(", counted from {counted}") };
-    format!("Causes of wake-ups at least {asked} late{from}")
+/// The title for a threshold. The ledger counts from a bucket edge, which is named where it differs from the threshold.
+fn above_in_words(threshold: Span, counted: Span) -> String {
+    let [threshold, counted] = [threshold, counted].map(|span| Latency::from_span(span).to_string());
+    let from = if threshold == counted { String::new() } else { format!(", counted from {counted}") };
+    format!("Causes of wake-ups at least {threshold} late{from}")
 }
 
-impl<'a> Reasons<'a> {
-    /// Of those that were at least `above` late, or as late as the run was asked for.
+impl<'a> CauseReport<'a> {
+    /// Causes of wake-ups at least `above` late; by default the threshold that the run was started with.
     pub(crate) fn find(analysis: &'a Analysis, above: Option<Span>, detail: Detail) -> Self {
         let above = above.or(analysis.header.late_above);
-        let named =
+        let named_loops =
             if is_of_one_program(analysis) { threads(analysis) } else { named_loops(analysis, detail) };
-        let mut explained = Vec::new();
-        for (name, one) in named {
-            if let Some(why) = one.why_late(above).filter(|why| why.late.count > 0) {
-                explained.push(Explained { one, name, why });
+        let mut loops = Vec::new();
+        for (name, together) in named_loops {
+            if let Some(why) = together.why_late(above).filter(|why| why.late.count > 0) {
+                loops.push(LateLoop { together, name, why });
             }
         }
         if is_of_one_program(analysis) {
-            explained.truncate(THREADS_SHOWN);
+            loops.truncate(THREADS_SHOWN);
         }
-        Self { analysis, above, explained }
+        Self { analysis, above, loops }
     }
 
     /// The first causes of each loop, with their shares of the late time; empty where nothing was traced.
@@ -73,19 +73,24 @@ impl<'a> Reasons<'a> {
         self.first_causes_of(usize::MAX, width)
     }
 
-    /// The same of so many loops at most.
+    /// Like `causes`, for at most `most` loops.
     pub(crate) fn first_causes_of(&self, most: usize, width: usize) -> String {
-        let Some(first) = self.explained.first() else { return self.none_late(width) };
-        let shown = &self.explained[..self.explained.len().min(most)];
-        let names = shown.iter().map(|one| text_width(&one.name)).max().unwrap_or(0);
-        let line = |one: &Explained<'_>| {
-            let pad = names - text_width(&one.name);
+        let Some(first) = self.loops.first() else { return self.none_late(width) };
+        let shown = &self.loops[..self.loops.len().min(most)];
+        let names = shown.iter().map(|late_loop| text_width(&late_loop.name)).max().unwrap_or(0);
+        let line = |late_loop: &LateLoop<'_>| {
+            let pad = names - text_width(&late_loop.name);
             let indent = names + 4;
-            format!("  {}{:pad$}  {}\n", one.name, "", first_causes(&one.why, width.saturating_sub(indent)))
+            format!(
+                "  {}{:pad$}  {}\n",
+                late_loop.name,
+                "",
+                first_causes(&late_loop.why, width.saturating_sub(indent))
+            )
         };
         let lines: String = shown.iter().map(line).collect();
         let title = match self.above {
-            Some(asked) => above_in_words(asked, first.why.late.above),
+            Some(threshold) => above_in_words(threshold, first.why.late.above),
             None => "Causes of the slowest 1 %".to_owned(),
         };
         let unnamed = if first.why.tracer == WITHOUT_NAMES { "; names need root" } else { "" };
@@ -97,30 +102,31 @@ impl<'a> Reasons<'a> {
         format!("{}\n{lines}{beyond}", paint(HEADING, title))
     }
 
-    /// Where the latest wake-up of all is far above what was traced of its loop.
+    /// A note where the latest wake-up of all is far above the latest traced one of its loop.
     fn worst_untraced(&self) -> Option<String> {
-        let latest = self.explained.iter().filter_map(|one| Some((one, one.one.planned().max()?)));
-        let (one, max) = latest.max_by_key(|(_, max)| *max)?;
-        let traced = one.why.worst.iter().map(|worst| worst.latency.as_nanos()).max()?;
-        let whose = if one.name == ALL { String::new() } else { format!(", {}", one.name) };
+        let latest =
+            self.loops.iter().filter_map(|late_loop| Some((late_loop, late_loop.together.planned().max()?)));
+        let (late_loop, max) = latest.max_by_key(|(_, max)| *max)?;
+        let traced = late_loop.why.worst.iter().map(|worst| worst.latency.as_nanos()).max()?;
+        let whose = if late_loop.name == ALL { String::new() } else { format!(", {}", late_loop.name) };
         (max.as_nanos() >= FAR * traced)
             .then(|| format!("The slowest wake-up ({max}{whose}) was in a turn without tracing."))
     }
 
-    /// Wake-ups that were traced.
+    /// Number of traced wake-ups.
     fn traced(&self) -> u64 {
         let ledger = |outcome: &'a Outcome| Some(&outcome.traces.as_deref()?.ledger);
         let ledgers = self.analysis.outcomes().iter().filter_map(ledger);
         ledgers.map(|ledger| ledger.decomposed + ledger.undecomposed()).sum()
     }
 
-    /// Whether far fewer wake-ups were traced than are in the numbers, as where nobody asked for it.
+    /// Whether far fewer wake-ups were traced than measured, as in the short traced part that every run has.
     fn is_part(&self) -> bool {
         let measured: u64 = self.analysis.outcomes().iter().map(|outcome| outcome.latency().count()).sum();
         FEW * self.traced() < measured
     }
 
-    /// What there is to say where something was traced, and nothing of it was that late.
+    /// The sentence for when wake-ups were traced but none was late enough.
     fn none_late(&self, width: usize) -> String {
         let traced = self.traced();
         let late =
@@ -130,25 +136,25 @@ impl<'a> Reasons<'a> {
     }
 }
 
-/// Of what was asked for, everything; of several watched programs, what was latest.
+/// All loops; of several watched programs, the latest.
 fn named_loops(analysis: &Analysis, detail: Detail) -> Vec<(String, LoopOutcomes<'_>)> {
     let mut loops = loops(analysis, detail);
-    let is_watched = |one: &LoopOutcomes<'_>| matches!(one.first().condition.work, Work::Watch { .. });
+    let is_watched = |row: &LoopOutcomes<'_>| matches!(row.first().condition.work, Work::Watch { .. });
     if loops.iter().all(is_watched) {
-        loops.sort_by_key(|one| Reverse(one.happened().max()));
+        loops.sort_by_key(|row| Reverse(row.happened().max()));
         loops.truncate(THREADS_SHOWN);
     }
-    let name = |one| name_among(one, &loops).unwrap_or_else(|| ALL.to_owned());
+    let name = |row| name_among(row, &loops).unwrap_or_else(|| ALL.to_owned());
     let names: Vec<String> = loops.iter().map(name).collect();
     names.into_iter().zip(loops).collect()
 }
 
-/// The threads of a watched program that matter most, each once.
+/// The threads of a watched program that lost most time, each once.
 fn threads(analysis: &Analysis) -> Vec<(String, LoopOutcomes<'_>)> {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let all = per_thread(analysis);
-    let of = |outcome: &Outcome| all.iter().find(|one| std::ptr::eq(one.first(), outcome)).cloned();
-    told(&outcomes).into_iter().filter_map(|(name, outcome)| Some((name, of(outcome)?))).collect()
+    let of = |outcome: &Outcome| all.iter().find(|row| std::ptr::eq(row.first(), outcome)).cloned();
+    ranked_threads(&outcomes).into_iter().filter_map(|(name, outcome)| Some((name, of(outcome)?))).collect()
 }
 
 /// As many of the first causes as there is room for: `hog 69 %, timer slack 19 %`.
@@ -157,7 +163,7 @@ fn first_causes(why: &Why, room: usize) -> String {
     for family in families(why).iter().take(MOST) {
         let more = format!("{} {}", family_in_words(family), percent(family.cause.share));
         let longer = if text.is_empty() { more } else { format!("{text}, {more}") };
-        // Of the first there is all, whatever it takes.
+        // The first cause is shown in full, however long.
         if !text.is_empty() && (family.cause.share < LEAST || text_width(&longer) > room) {
             break;
         }

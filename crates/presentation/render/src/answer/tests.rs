@@ -10,8 +10,8 @@ use super::*;
 const CYCLIC: Work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
 const FIFO: Policy = Policy::Fifo { priority: Priority::USUAL };
 
-/// A loop of 1 ms on each of so many CPUs, ordinary and real-time, idle and beside a load: 1 000 wake-ups in 10 turns each, of
-/// which 2 % were kept waiting by `hog`, and as many traced ones.
+/// A loop of 1 ms on each CPU, with ordinary and real-time policy, idle and beside a load: 1 000 wake-ups in 10 turns each, of
+/// which `hog` delayed 2 %, and as many traced ones.
 fn recording(cpus: u32) -> Analysis {
     recording_of(cpus, &[Load::IDLE, Load::cpu()])
 }
@@ -30,7 +30,7 @@ fn recording_of(cpus: u32, loads: &[Load]) -> Analysis {
         }
     }
     let late: Vec<i64> =
-        conditions.iter().map(|one| if one.policy == FIFO { 9_000 } else { 70_000 }).collect();
+        conditions.iter().map(|condition| if condition.policy == FIFO { 9_000 } else { 70_000 }).collect();
     let mut analysis = Analysis::new(Header {
         howlate: "0.1.0".into(),
         command: "cyclic".into(),
@@ -90,10 +90,10 @@ fn a_run_is_one_screen_and_its_end_is_the_answer() {
     assert!(lines.len() <= 40, "{} lines:\n{text}", lines.len());
     assert!(lines.iter().all(|line| crate::prose::text_width(line) <= 80), "{text}");
     let end = lines[lines.len().saturating_sub(24)..].join("\n");
-    for wanted in
+    for expected in
         ["900 µs", "7.00 ms", "times less", "hog-* (4 names) 100 %", "chrt --fifo 80", "Measured here: p99"]
     {
-        assert!(end.contains(wanted), "`{wanted}` is not in:\n{end}");
+        assert!(end.contains(expected), "`{expected}` is not in:\n{end}");
     }
 }
 
@@ -115,13 +115,13 @@ fn on_request_they_have_a_row_and_causes_each() {
 
 #[test]
 fn a_part_that_was_traced_unasked_is_called_one() {
-    let said = |wakeups_per_turn: u32| {
+    let is_in_part = |wakeups_per_turn: u32| {
         let mut analysis = Analysis::new(recording(1).header);
         (0..wakeups_per_turn).for_each(|round| analysis.add(&turn(0, round, 70_000)));
         analysis.add(&traced(0, 7_000_000));
         shown(&analysis).join(" ").contains("in a tenth of the run")
     };
-    assert!(said(10) && !said(2));
+    assert!(is_in_part(10) && !is_in_part(2));
 }
 
 #[test]
@@ -145,8 +145,8 @@ fn eight_conditions_with_doubts(cpus: u32) {
     assert!(text.contains("more notes") && text.contains("What to do"), "{text}");
     assert!(lines.iter().all(|line| crate::prose::text_width(line) <= 80), "{text}");
     let end = lines[lines.len() - 24..].join("\n");
-    for wanted in ["at best", "at worst", "times less", "Causes of", "timers  hog-*", "chrt --fifo 80"] {
-        assert!(end.contains(wanted), "`{wanted}` is not in:\n{end}");
+    for expected in ["at best", "at worst", "times less", "Causes of", "timers  hog-*", "chrt --fifo 80"] {
+        assert!(end.contains(expected), "`{expected}` is not in:\n{end}");
     }
 }
 
@@ -165,9 +165,9 @@ fn a_single_loop_is_told_in_a_sentence() {
 #[test]
 fn only_an_ordinary_thread_is_offered_priority() {
     let advised = |policy| {
-        let all = recording(1);
-        let only = all.only(|condition| condition.policy == policy);
-        Reasons::find(&only, None, Detail::Brief).remedies(MOST_REMEDIES, 80)
+        let recording = recording(1);
+        let only = recording.only(|condition| condition.policy == policy);
+        CauseReport::find(&only, None, Detail::Brief).remedies(MOST_REMEDIES, 80)
     };
     let ordinary = anstream::adapter::strip_str(&advised(Policy::OTHER)).to_string().replace("\n     ", " ");
     assert!(
@@ -179,12 +179,12 @@ fn only_an_ordinary_thread_is_offered_priority() {
 
 #[test]
 fn what_counts_as_late_is_what_was_asked_for() {
-    let title = |above: Option<Span>, asked: Option<Span>| {
+    let title = |above: Option<Span>, threshold: Option<Span>| {
         let mut header = recording(1).header;
-        header.late_above = asked;
+        header.late_above = threshold;
         let mut analysis = Analysis::new(header);
         analysis.add(&traced(0, 7_000_000));
-        Reasons::find(&analysis, above, Detail::Brief).causes(80)
+        CauseReport::find(&analysis, above, Detail::Brief).causes(80)
     };
     let millis = |number| Some(Span::from_millis(number));
     assert!(title(None, None).contains("slowest 1 %"));
@@ -208,7 +208,7 @@ fn what_names_need_is_said_where_there_are_none() {
         let Line::Why(mut block) = traced(0, 7_000_000) else { panic!() };
         tracer.clone_into(&mut block.tracer);
         analysis.add(&Line::Why(block));
-        Reasons::find(&analysis, None, Detail::Brief).causes(80).contains("names need root")
+        CauseReport::find(&analysis, None, Detail::Brief).causes(80).contains("names need root")
     };
     assert!(causes("switches") && !causes("bpf"));
 }
@@ -225,12 +225,12 @@ fn other_work_keeps_its_tables() {
 
 #[test]
 fn a_stall_that_was_not_traced_is_not_explained_by_those_that_were() {
-    let said = |latest_traced: i64| {
+    let mentions_untraced_stall = |latest_traced: i64| {
         let mut analysis = Analysis::new(recording(1).header);
         (0..2).for_each(|round| analysis.add(&turn(0, round, 70_000)));
         analysis.add(&traced(0, latest_traced));
         let text = shown(&analysis).join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
         text.contains("The slowest wake-up (7.00 ms") && text.contains("was in a turn without tracing")
     };
-    assert!(said(70_000) && !said(7_000_000));
+    assert!(mentions_untraced_stall(70_000) && !mentions_untraced_stall(7_000_000));
 }

@@ -1,4 +1,4 @@
-//! What would help a thread of a watched program: a sentence, and what to type or to write in the program.
+//! What would help a thread of a watched program: a sentence, and the command or code.
 
 use howlate_analyse::cause::WhyCause;
 use howlate_analyse::watch::LengthSleeps;
@@ -16,7 +16,7 @@ use crate::style::{COMMAND, paint};
 use crate::untrusted_text::legible;
 use crate::watched_slack::{USUAL_SLACK, finding as slack_finding};
 
-/// Programs that set the priorities of their own threads when they are asked to: by the name of the program.
+/// Programs that set their threads' priorities themselves if told to: program name, and the switch.
 const OWN_SWITCHES: [(&str, &str); 2] = [
     (
         "jackd",
@@ -28,51 +28,51 @@ const OWN_SWITCHES: [(&str, &str); 2] = [
     ),
 ];
 
-/// A sentence, and below it what to type.
-pub(super) struct Written {
+/// A sentence, and the commands or code below it.
+pub(super) struct AdviceText {
     pub(super) sentence: String,
-    pub(super) typed: String,
+    pub(super) steps: String,
 }
 
-/// What is said and typed of one piece of advice.
-pub(super) fn written(one: &ThreadAdvice, analysis: &Analysis, width: usize) -> Written {
-    let told = Told { one, analysis };
-    let (sentence, typed) = told.words();
+/// Formats one piece of advice.
+pub(super) fn text(advice: &ThreadAdvice, analysis: &Analysis, width: usize) -> AdviceText {
+    let writer = AdviceWriter { advice, analysis };
+    let (sentence, steps) = writer.sentence_and_steps();
     let sentence = match sentence.strip_prefix(THREAD) {
         Some(rest) => format!("Thread{rest}"),
         None => sentence,
     };
     let sentence = format!("{}. Not tried here", sentence.trim_end_matches('.'));
     let room = width.saturating_sub(5);
-    // Code is copied as it is, however long its line.
-    let lines = typed.iter().flat_map(|step| match is_command(step) {
+    // Code is never wrapped, so that it can be copied.
+    let lines = steps.iter().flat_map(|step| match is_command(step) {
         true => step_lines(&legible(step), room),
         false => vec![legible(step).into_owned()],
     });
-    let typed = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();
-    Written { sentence, typed }
+    let steps = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();
+    AdviceText { sentence, steps }
 }
 
-/// What makes a mutex lend its holder the priority of who waits for it, in C.
+/// C code that gives a mutex priority inheritance.
 const INHERITANCE: &str = "pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);";
-/// What a thread is called by before its name.
+/// Precedes the name of each thread.
 const THREAD: &str = "thread";
 
-struct Told<'a> {
-    one: &'a ThreadAdvice,
+struct AdviceWriter<'a> {
+    advice: &'a ThreadAdvice,
     analysis: &'a Analysis,
 }
 
-impl Told<'_> {
-    fn words(&self) -> (String, Vec<String>) {
-        let name = name(&self.one.thread);
-        match &self.one.cure {
+impl AdviceWriter<'_> {
+    fn sentence_and_steps(&self) -> (String, Vec<String>) {
+        let name = name(&self.advice.thread);
+        match &self.advice.cure {
             Cure::RealTime { priority, refused_in } => self.real_time(*priority, refused_in.as_ref()),
             Cure::Inheritance { holder } => self.inheritance(holder),
             Cure::ShorterLock { holder } => self.shorter_lock(holder),
             Cure::InterpreterLock { holder } => {
                 let other = self.other(holder);
-                let is_ready = self.one.against.iter().any(|cause| cause.kind == CauseKind::Thread);
+                let is_ready = self.advice.against.iter().any(|cause| cause.kind == CauseKind::Thread);
                 let waits = match is_ready {
                     true => format!("{other} keeps {name} from its CPU"),
                     false => format!("{name} waits for {other} (futex)"),
@@ -105,41 +105,41 @@ impl Told<'_> {
         }
     }
 
-    /// Another thread of the program, which may have the same name.
+    /// The other thread of the program, which may have the same name.
     fn other(&self, name: &str) -> String {
-        match name == self.one.thread.name {
+        match name == self.advice.thread.name {
             true => format!("another thread {}", legible(name)),
             false => legible(name).into_owned(),
         }
     }
 
-    /// Against whom, the first two.
+    /// The first two causes of the delay.
     fn against(&self) -> String {
         let who = |cause: &WhyCause| match self.is_namesake(cause) {
-            true => format!("the other {}", legible(&self.one.thread.name)),
+            true => format!("the other {}", legible(&self.advice.thread.name)),
             false => cause_in_words(&WhyCause { pid: None, ..cause.clone() }),
         };
-        first_two(&self.one.against.iter().map(who).collect::<Vec<_>>())
+        first_two(&self.advice.against.iter().map(who).collect::<Vec<_>>())
     }
 
-    /// Whether it is another thread of the program with the same name.
+    /// Whether the cause is another thread of the program with the same name.
     fn is_namesake(&self, cause: &WhyCause) -> bool {
-        cause.own && cause.name.as_deref() == Some(self.one.thread.name.as_str())
+        cause.own && cause.name.as_deref() == Some(self.advice.thread.name.as_str())
     }
 
     fn language(&self) -> Option<ProgramLanguage> {
         self.analysis.program.as_ref()?.language
     }
 
-    /// A line for programs of which nothing says that they are no C or C++.
+    /// A line of C, unless the program is known to be in another language.
     fn in_c(&self, line: &str) -> Vec<String> {
         self.language().is_none().then(|| line.to_owned()).into_iter().collect()
     }
 
-    /// Whether the program has ended with the watching, or the thread before: its id is nobody's now.
+    /// Whether the thread, or the program, has ended, so that its id is no longer valid.
     fn has_ended(&self) -> bool {
-        let is_gone = |ended: &[u32]| self.one.thread.tid.is_some_and(|tid| ended.contains(&tid));
-        self.analysis.program.as_ref().is_some_and(|program| program.started || is_gone(&program.ended))
+        let is_listed = |ended: &[u32]| self.advice.thread.tid.is_some_and(|tid| ended.contains(&tid));
+        self.analysis.program.as_ref().is_some_and(|program| program.started || is_listed(&program.ended))
     }
 
     fn is_single_thread(&self) -> bool {
@@ -151,12 +151,13 @@ impl Told<'_> {
         priority: Priority,
         refused_in: Option<&GroupWithoutRealtime>,
     ) -> (String, Vec<String>) {
-        let (name, against) = (name(&self.one.thread), self.against());
+        let (name, against) = (name(&self.advice.thread), self.against());
         let command = watched(&self.analysis.header.arguments);
         let program = command.split_whitespace().next().unwrap_or_default();
         let file = program.rsplit('/').next().unwrap_or_default();
-        if let Some((_, switch)) =
-            OWN_SWITCHES.iter().find(|(of, _)| *of == file || *of == self.one.thread.name)
+        if let Some((_, switch)) = OWN_SWITCHES
+            .iter()
+            .find(|(program_name, _)| *program_name == file || *program_name == self.advice.thread.name)
         {
             return (
                 format!("Real-time priorities would keep {against} from delaying {name}: {switch}"),
@@ -182,7 +183,7 @@ impl Told<'_> {
                 blocked.1,
             );
         }
-        let raised = match self.one.thread.policy.is_realtime() {
+        let raised = match self.advice.thread.policy.is_realtime() {
             true => format!("Priority {}", priority.get()),
             false => "Real-time priority".to_owned(),
         };
@@ -194,9 +195,9 @@ impl Told<'_> {
                 )
             }
         };
-        // One that has a real-time policy already has set it itself, and would do so again.
-        let is_started_with_it = self.is_single_thread() && !self.one.thread.policy.is_realtime();
-        let typed_in = self.one.thread.tid.filter(|_| !self.has_ended()).is_none() && !is_started_with_it;
+        // A thread with a real-time policy has set it itself, and would set it again.
+        let is_started_with_it = self.is_single_thread() && !self.advice.thread.policy.is_realtime();
+        let typed_in = self.advice.thread.tid.filter(|_| !self.has_ended()).is_none() && !is_started_with_it;
         if typed_in {
             sentence.push_str(match self.language() {
                 Some(ProgramLanguage::Node | ProgramLanguage::Java | ProgramLanguage::Go) => {
@@ -204,40 +205,41 @@ impl Told<'_> {
                 }
                 Some(ProgramLanguage::Python) | None => ": set it in that thread",
             });
-            if self.one.against.iter().any(|cause| self.is_namesake(cause)) {
+            if self.advice.against.iter().any(|cause| self.is_namesake(cause)) {
                 sentence.push_str(", not in the other of its name");
             }
         }
         sentence.push_str(&self.cost());
         sentence.extend(self.how_to_try(priority));
-        let typed = match self.one.thread.tid.filter(|_| !self.has_ended()) {
+        let steps = match self.advice.thread.tid.filter(|_| !self.has_ended()) {
             Some(tid) => {
-                let typed = FIFO_OF_THREAD_CODE.shell.with_priority(priority).join("");
-                vec![format!("{}   # {name}", typed.replace("TID", &tid.to_string()))]
+                let steps = FIFO_OF_THREAD_CODE.shell.with_priority(priority).join("");
+                vec![format!("{}   # {name}", steps.replace("TID", &tid.to_string()))]
             }
             None if is_started_with_it && !command.is_empty() => {
-                // Threads that it starts later, and what it executes beside itself, stay ordinary.
+                // `--reset-on-fork`: threads and processes that it starts later stay ordinary.
                 vec![format!("chrt --reset-on-fork --fifo {} {command}", priority.get())]
             }
             None => self.in_the_program(priority),
         };
-        (sentence, typed)
+        (sentence, steps)
     }
 
-    /// Whether howlate itself may set such a policy: whoever reads this may then, too. Otherwise why not, and what to type.
+    /// Why a real-time policy may not be set, and the command that allows it; `None` where it may.
     fn may_not(&self) -> Option<(String, Vec<String>)> {
         use howlate_model::{FindingId, Verdict};
         let findings = self.analysis.header.findings.iter();
-        let mut blocking =
-            findings.filter(|one| one.id == FindingId::RealtimePermission && one.verdict == Verdict::Blocks);
-        let finding = blocking.next()?;
+        let mut refusals = findings.filter(|finding| {
+            finding.id == FindingId::RealtimePermission && finding.verdict == Verdict::Blocks
+        });
+        let finding = refusals.next()?;
         let steps = finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(1).cloned().collect();
         Some((format!("You may not set one: {}", finding.found), steps))
     }
 
-    /// What others lose by it.
+    /// What other threads on the CPU lose.
     fn cost(&self) -> String {
-        match self.one.thread.much_of_a_cpu() {
+        match self.advice.thread.much_of_a_cpu() {
             Some(share) => format!(
                 ". It ran {} of the time: others of its CPU would get only the rest, and beyond 95 % the kernel stops it",
                 percent(share)
@@ -246,25 +248,28 @@ impl Told<'_> {
         }
     }
 
-    /// What tries the usual priority on a running program.
+    /// The `howlate tune` command that tries the usual priority on a running program.
     fn how_to_try(&self, priority: Priority) -> Option<String> {
         let program = running_program(&self.analysis.header.arguments).filter(|_| !self.has_ended())?;
-        let by_id = self.one.thread.tid.filter(|tid| self.has_other_names(*tid)).map(|tid| tid.to_string());
-        let thread = by_id.unwrap_or_else(|| howlate_model::shell_word(&self.one.thread.name));
+        let by_id =
+            self.advice.thread.tid.filter(|tid| self.has_other_names(*tid)).map(|tid| tid.to_string());
+        let thread = by_id.unwrap_or_else(|| howlate_model::shell_word(&self.advice.thread.name));
         (priority == Priority::USUAL).then(|| {
             format!(". `howlate tune program {program} --thread {thread} --knobs fifo` tries it, which takes about 10 minutes")
         })
     }
 
-    /// Whether it was seen under another name as well, so that this one may not be its own for long.
+    /// Whether the thread was also seen under another name: then only its id selects it reliably.
     fn has_other_names(&self, tid: u32) -> bool {
-        let is_it = |one: &&howlate_analyse::Outcome| one.in_force.as_ref().is_some_and(|one| one.tid == tid);
+        let is_it = |outcome: &&howlate_analyse::Outcome| {
+            outcome.in_force.as_ref().is_some_and(|in_force| in_force.tid == tid)
+        };
         let mut names =
-            self.analysis.outcomes().iter().filter(is_it).map(|one| one.condition.name.as_deref());
-        names.any(|name| name != Some(self.one.thread.name.as_str()))
+            self.analysis.outcomes().iter().filter(is_it).map(|outcome| outcome.condition.name.as_deref());
+        names.any(|name| name != Some(self.advice.thread.name.as_str()))
     }
 
-    /// The same as code, for a thread of a program that is started anew.
+    /// Code that sets the policy in the thread itself, for a program that will be restarted.
     fn in_the_program(&self, priority: Priority) -> Vec<String> {
         match self.language() {
             Some(ProgramLanguage::Python) => FIFO_OF_THREAD_CODE.python.with_priority(priority),
@@ -273,27 +278,27 @@ impl Told<'_> {
         }
     }
 
-    /// The group's running time, and then the policy of its thread. Half of the time leaves something to other groups.
+    /// Gives the control group real-time running time, then sets the thread's policy. 450 ms of the period's 1 s leave time for other groups.
     fn with_running_time(&self, priority: Priority, file: &str) -> Vec<String> {
         let grant = format!("echo 450000 | sudo tee {file}");
-        match self.one.thread.tid.filter(|_| !self.has_ended()) {
+        match self.advice.thread.tid.filter(|_| !self.has_ended()) {
             Some(tid) => {
                 let policy = FIFO_OF_THREAD_CODE
                     .shell
                     .with_priority(priority)
                     .join("")
                     .replace("TID", &tid.to_string());
-                vec![format!("{grant} && {policy}   # {}", name(&self.one.thread))]
+                vec![format!("{grant} && {policy}   # {}", name(&self.advice.thread))]
             }
             None => vec![grant],
         }
     }
 
-    /// Who has a priority can lend it, and is handed a lock that does so at once: whoever had it cannot take it again first.
+    /// Advice for a contended lock. With priority inheritance the holder is boosted, and the lock goes to the waiter on release.
     fn shorter_lock(&self, holder: &str) -> (String, Vec<String>) {
-        let (name, other, holder) = (name(&self.one.thread), self.other(holder), legible(holder));
-        let lends = self.one.thread.policy.is_realtime() && self.language().is_none();
-        let (more, typed) = match lends {
+        let (name, other, holder) = (name(&self.advice.thread), self.other(holder), legible(holder));
+        let lends = self.advice.thread.policy.is_realtime() && self.language().is_none();
+        let (more, steps) = match lends {
             true => (
                 format!(
                     ". If it is a mutex, priority inheritance lends {holder} the priority of {name} meanwhile, and hands it over at once"
@@ -306,11 +311,11 @@ impl Told<'_> {
             "{name} waits for {other} (futex): a lock that it holds, or a signal from it. Less work of {holder} before that shortens the \
              wait{more}"
         );
-        (sentence, typed)
+        (sentence, steps)
     }
 
     fn inheritance(&self, holder: &str) -> (String, Vec<String>) {
-        let (name, holder) = (name(&self.one.thread), legible(holder));
+        let (name, holder) = (name(&self.advice.thread), legible(holder));
         let sentence = format!(
             "{name} waits for {holder}, which is kept from its CPU by {} meanwhile. A mutex with priority inheritance lends {holder} \
              the priority of {name}, if it is a mutex that they share",
@@ -319,9 +324,9 @@ impl Told<'_> {
         (sentence, vec![INHERITANCE.to_owned()])
     }
 
-    /// The names alone: for whom they were ahead is told already.
+    /// The names alone: whom they delayed is in the sentence already.
     fn culprits(&self) -> String {
-        let names = self.one.against.iter().filter_map(|cause| cause.name.as_deref());
+        let names = self.advice.against.iter().filter_map(|cause| cause.name.as_deref());
         first_two(&names.map(|name| legible(name).into_owned()).collect::<Vec<_>>())
     }
 
@@ -332,7 +337,7 @@ impl Told<'_> {
         let sentence = format!(
             "{} sleeps for a length instead of until a time, so each delay moves all later iterations: {step} per iteration instead of \
              {without} ({} slower). Sleep until the next time instead",
-            name(&self.one.thread),
+            name(&self.advice.thread),
             percent(more)
         );
         let code = match self.language() {
@@ -346,7 +351,7 @@ impl Told<'_> {
     }
 
     fn deadline(&self, runtime: Span, period: Span) -> (String, Vec<String>) {
-        let name = name(&self.one.thread);
+        let name = name(&self.advice.thread);
         let more = Span::from_nanos(runtime.as_nanos().saturating_mul(2).min(period.as_nanos() * 9 / 10));
         let sentence = format!(
             "{name} used up its deadline runtime of {} in {}, and waited for its next period. Give it more: as long as its longest \
@@ -355,7 +360,7 @@ impl Told<'_> {
             length(period)
         );
         let [runtime, period] = [more, period].map(Span::as_nanos);
-        let typed = match self.one.thread.tid.filter(|_| !self.has_ended()) {
+        let steps = match self.advice.thread.tid.filter(|_| !self.has_ended()) {
             Some(tid) => vec![format!(
                 "chrt --deadline --sched-runtime {runtime} --sched-period {period} --sched-deadline {period} -p 0 {tid}"
             )],
@@ -363,11 +368,11 @@ impl Told<'_> {
                 "attributes.sched_runtime = {runtime};   // sched_setattr(2) in the program; period {period}"
             )),
         };
-        (sentence, typed)
+        (sentence, steps)
     }
 
     fn quota(&self, quota: Option<&GroupQuota>) -> (String, Vec<String>) {
-        let name = name(&self.one.thread);
+        let name = name(&self.advice.thread);
         let Some(quota) = quota else {
             return (
                 format!(
@@ -393,37 +398,37 @@ impl Told<'_> {
         };
         let sentence = format!(
             "The kernel may delay the timers of {} by {}, {whose}",
-            name(&self.one.thread),
+            name(&self.advice.thread),
             length(slack)
         );
-        let finding = slack_finding(self.one.thread.tid.unwrap_or_default(), slack, self.analysis);
+        let finding = slack_finding(self.advice.thread.tid.unwrap_or_default(), slack, self.analysis);
         let steps = finding.remedy.map_or_else(Vec::new, |remedy| remedy.apply);
         (sentence, steps.into_iter().take(1).collect())
     }
 
     fn give_way(&self, culprit: &str, tid: Option<u32>) -> (String, Vec<String>) {
-        let (name, culprit) = (name(&self.one.thread), legible(culprit));
+        let (name, culprit) = (name(&self.advice.thread), legible(culprit));
         let id = tid.map_or_else(String::new, |tid| format!(" [{tid}]"));
         let in_it = if self.has_ended() { format!(": set it in {culprit} itself") } else { String::new() };
         let sentence = format!(
             "{culprit}{id}, a thread of the same program, keeps {name} from its CPU. With a higher nice value {culprit} gives way to it, \
              and takes longer{in_it}"
         );
-        let typed = match tid.filter(|_| !self.has_ended()) {
+        let steps = match tid.filter(|_| !self.has_ended()) {
             Some(tid) => vec![format!("renice -n 19 -p {tid}   # {culprit}")],
             None => self.in_c("setpriority(PRIO_PROCESS, 0, 19);"),
         };
-        (sentence, typed)
+        (sentence, steps)
     }
 }
 
-/// The thread, so that nobody takes its name for the program's.
+/// The thread with its id, marked as a thread, so that its name is not taken for the program's.
 fn name(thread: &AdvisedThread) -> String {
     let tid = thread.tid.map_or_else(String::new, |tid| format!(" [{tid}]"));
     format!("{THREAD} {}{tid}", legible(&thread.name))
 }
 
-/// The group's limit, four times as high: by whoever set it where that is known, by its file otherwise.
+/// The command that quadruples the quota: for Kubernetes, Docker and systemd their own, otherwise a write to the cgroup file.
 fn raised(quota: &GroupQuota) -> Option<String> {
     let [micros, period] = [quota.quota, quota.period].map(|span| span.as_nanos() / 1_000);
     let (four, last) = (micros.saturating_mul(4), quota.group.rsplit('/').next()?);
@@ -459,58 +464,58 @@ mod tests {
         ThreadAdvice { thread, cure, late_ns: 1, against: Vec::new() }
     }
 
-    fn said(cure: Cure, typed: &str, program: WatchedProgram) -> (String, String) {
-        said_of(&advice(cure), typed, program)
+    fn advice_text(cure: Cure, steps: &str, program: WatchedProgram) -> (String, String) {
+        text_of_advice(&advice(cure), steps, program)
     }
 
-    fn said_of(one: &ThreadAdvice, typed: &str, program: WatchedProgram) -> (String, String) {
-        let arguments = typed.split(' ').map(str::to_owned).collect();
+    fn text_of_advice(advice: &ThreadAdvice, steps: &str, program: WatchedProgram) -> (String, String) {
+        let arguments = steps.split(' ').map(str::to_owned).collect();
         let header = Header { command: Command::Watch, arguments, ..Header::for_conditions(Vec::new()) };
         let mut analysis = Analysis::new(header);
         analysis.program = Some(Box::new(program));
-        let Written { sentence, typed } = written(one, &analysis, 80);
-        (sentence, anstream::adapter::strip_str(&typed).to_string())
+        let AdviceText { sentence, steps } = text(advice, &analysis, 80);
+        (sentence, anstream::adapter::strip_str(&steps).to_string())
     }
 
-    fn real_time(typed: &str, program: WatchedProgram) -> (String, String) {
-        said(Cure::RealTime { priority: Priority::USUAL, refused_in: None }, typed, program)
+    fn real_time(steps: &str, program: WatchedProgram) -> (String, String) {
+        advice_text(Cure::RealTime { priority: Priority::USUAL, refused_in: None }, steps, program)
     }
 
     #[test]
     fn a_class_is_for_one_thread_by_its_id_or_in_its_code() {
         let running = WatchedProgram { threads: 3, ..WatchedProgram::default() };
-        let (sentence, typed) = real_time("watch control", running.clone());
-        assert!(typed.contains("chrt --reset-on-fork --fifo -p 80 4712"), "{typed}");
+        let (sentence, steps) = real_time("watch control", running.clone());
+        assert!(steps.contains("chrt --reset-on-fork --fifo -p 80 4712"), "{steps}");
         assert!(
             sentence.contains("howlate tune program control --thread control --knobs fifo"),
             "{sentence}"
         );
         let started = WatchedProgram { started: true, ..running };
-        let (sentence, typed) = real_time("watch -- ./loop 8", started.clone());
+        let (sentence, steps) = real_time("watch -- ./loop 8", started.clone());
         assert!(
-            typed.contains("pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK"),
-            "{typed}"
+            steps.contains("pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK"),
+            "{steps}"
         );
         assert!(
-            !typed.contains("4712") && !sentence.contains("howlate tune"),
-            "that thread has ended: {typed}"
+            !steps.contains("4712") && !sentence.contains("howlate tune"),
+            "that thread has ended: {steps}"
         );
         let python = WatchedProgram { language: Some(ProgramLanguage::Python), ..started.clone() };
         assert!(real_time("watch -- python3 loop.py", python).1.contains("SCHED_RESET_ON_FORK"));
         let alone = WatchedProgram { threads: 1, ..started };
-        let (_, typed) = real_time("watch -- ./loop 8", alone.clone());
-        assert_eq!(typed.trim(), "chrt --reset-on-fork --fifo 80 ./loop 8");
-        let mut one = advice(Cure::RealTime { priority: Priority::USUAL, refused_in: None });
-        one.thread.policy = Policy::Fifo { priority: Priority::USUAL };
-        let (_, typed) = said_of(&one, "watch -- ./loop 8", alone);
-        assert!(typed.contains("pthread_setschedparam"), "it would set its own again: {typed}");
+        let (_, steps) = real_time("watch -- ./loop 8", alone.clone());
+        assert_eq!(steps.trim(), "chrt --reset-on-fork --fifo 80 ./loop 8");
+        let mut advice = advice(Cure::RealTime { priority: Priority::USUAL, refused_in: None });
+        advice.thread.policy = Policy::Fifo { priority: Priority::USUAL };
+        let (_, steps) = text_of_advice(&advice, "watch -- ./loop 8", alone);
+        assert!(steps.contains("pthread_setschedparam"), "it would set its own again: {steps}");
     }
 
-    /// Whoever sets it in both makes the late one later.
+    /// Raising the priority of both threads would make the late one later.
     #[test]
     fn of_two_threads_of_one_name_it_is_told_which() {
-        let mut one = advice(Cure::RealTime { priority: Priority::USUAL, refused_in: None });
-        one.against = vec![WhyCause {
+        let mut advice = advice(Cure::RealTime { priority: Priority::USUAL, refused_in: None });
+        advice.against = vec![WhyCause {
             kind: CauseKind::Thread,
             name: Some("control".into()),
             part: None,
@@ -527,7 +532,7 @@ mod tests {
             remedy: None,
         }];
         let started = WatchedProgram { threads: 4, started: true, ..WatchedProgram::default() };
-        let (sentence, _) = said_of(&one, "watch -- ./siblings", started);
+        let (sentence, _) = text_of_advice(&advice, "watch -- ./siblings", started);
         assert!(sentence.contains("keeps the other control from delaying it"), "{sentence}");
         assert!(sentence.contains("not in the other of its name"), "{sentence}");
     }
@@ -535,8 +540,8 @@ mod tests {
     #[test]
     fn who_sets_its_own_priorities_is_asked_to() {
         let program = WatchedProgram { started: true, threads: 5, ..WatchedProgram::default() };
-        let (sentence, typed) = real_time("watch -- jackd -d dummy", program);
-        assert!(sentence.contains("jackd -R") && typed.is_empty(), "{sentence}{typed}");
+        let (sentence, steps) = real_time("watch -- jackd -d dummy", program);
+        assert!(sentence.contains("jackd -R") && steps.is_empty(), "{sentence}{steps}");
     }
 
     #[test]
@@ -545,71 +550,71 @@ mod tests {
             let (quota, period) = (Span::from_millis(20), Span::from_millis(100));
             raised(&GroupQuota { group: group.into(), file: file.into(), quota, period }).unwrap()
         };
-        let one = "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us";
-        assert_eq!(raised("/a", one), format!("echo 80000 | sudo tee {one}"));
-        let two = "/sys/fs/cgroup/a/cpu.max";
-        assert_eq!(raised("/a", two), format!("echo '80000 100000' | sudo tee {two}"));
+        let cpu_quota = "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us";
+        assert_eq!(raised("/a", cpu_quota), format!("echo 80000 | sudo tee {cpu_quota}"));
+        let cpu_max = "/sys/fs/cgroup/a/cpu.max";
+        assert_eq!(raised("/a", cpu_max), format!("echo '80000 100000' | sudo tee {cpu_max}"));
         assert_eq!(
-            raised("/system.slice/api.service", two),
+            raised("/system.slice/api.service", cpu_max),
             "systemctl set-property --runtime api.service CPUQuota=80%"
         );
         let id = "0123456789abcdef0123456789abcdef";
-        assert_eq!(raised(&format!("/docker/{id}"), one), "docker update --cpus 0.80 0123456789ab");
-        assert!(raised("/kubepods/burstable/pod1/x", two).contains("resources.limits.cpu"));
+        assert_eq!(raised(&format!("/docker/{id}"), cpu_quota), "docker update --cpus 0.80 0123456789ab");
+        assert!(raised("/kubepods/burstable/pod1/x", cpu_max).contains("resources.limits.cpu"));
     }
 
     #[test]
     fn where_it_is_refused_its_group_is_given_time_first() {
-        let typed = |file: Option<&str>| {
+        let steps = |file: Option<&str>| {
             let group = GroupWithoutRealtime { group: "/app".into(), file: file.map(str::to_owned) };
             let cure = Cure::RealTime { priority: Priority::USUAL, refused_in: Some(group) };
-            let (sentence, typed) =
-                said(cure, "watch 4711", WatchedProgram { threads: 3, ..WatchedProgram::default() });
-            assert!(sentence.contains("/app") && !typed.contains("renice"), "{sentence}{typed}");
-            typed
+            let (sentence, steps) =
+                advice_text(cure, "watch 4711", WatchedProgram { threads: 3, ..WatchedProgram::default() });
+            assert!(sentence.contains("/app") && !steps.contains("renice"), "{sentence}{steps}");
+            steps
         };
-        assert_eq!(typed(None), "", "no file gives it any");
-        let given = typed(Some("/sys/fs/cgroup/cpu/app/cpu.rt_runtime_us"));
+        assert_eq!(steps(None), "", "no file gives it any");
+        let command = steps(Some("/sys/fs/cgroup/cpu/app/cpu.rt_runtime_us"));
         assert!(
-            given.contains("echo 450000 | sudo tee /sys/fs/cgroup/cpu/app/cpu.rt_runtime_us && chrt"),
-            "{given}"
+            command.contains("echo 450000 | sudo tee /sys/fs/cgroup/cpu/app/cpu.rt_runtime_us && chrt"),
+            "{command}"
         );
-        assert!(given.contains("--reset-on-fork --fifo -p 80 "), "{given}");
+        assert!(command.contains("--reset-on-fork --fifo -p 80 "), "{command}");
     }
 
-    /// Its id is nobody's, or another's by now.
+    /// The id may belong to another thread by now.
     #[test]
     fn a_thread_that_has_ended_is_not_named_by_its_id() {
-        let of = |ended: Vec<u32>| {
+        let advice_after_end = |ended: Vec<u32>| {
             let cure = Cure::RealTime { priority: Priority::USUAL, refused_in: None };
-            said(cure, "watch 4711", WatchedProgram { threads: 3, ended, ..WatchedProgram::default() })
+            advice_text(cure, "watch 4711", WatchedProgram { threads: 3, ended, ..WatchedProgram::default() })
         };
-        let (_, typed) = of(Vec::new());
+        let (_, steps) = advice_after_end(Vec::new());
         let id =
-            typed.split_whitespace().find_map(|word| word.parse::<u32>().ok().filter(|id| *id > 99)).unwrap();
-        let (sentence, typed) = of(vec![id]);
-        assert!(!typed.contains("chrt") && typed.contains("pthread_setschedparam"), "{typed}");
+            steps.split_whitespace().find_map(|word| word.parse::<u32>().ok().filter(|id| *id > 99)).unwrap();
+        let (sentence, steps) = advice_after_end(vec![id]);
+        assert!(!steps.contains("chrt") && steps.contains("pthread_setschedparam"), "{steps}");
         assert!(!sentence.contains("howlate tune"), "{sentence}");
     }
 
-    /// Where the interpreter's own locks are, a mutex is not the program's.
+    /// With an interpreter's own locks, the program cannot set the mutex protocol.
     #[test]
     fn who_has_a_priority_can_lend_it_through_a_mutex() {
-        let of = |policy, language| {
-            let mut one = advice(Cure::ShorterLock { holder: "planner".into() });
-            one.thread.policy = policy;
-            said_of(&one, "watch 4711", WatchedProgram { language, ..WatchedProgram::default() })
+        let shorter_lock = |policy, language| {
+            let mut advice = advice(Cure::ShorterLock { holder: "planner".into() });
+            advice.thread.policy = policy;
+            text_of_advice(&advice, "watch 4711", WatchedProgram { language, ..WatchedProgram::default() })
         };
         let fifo = Policy::Fifo { priority: Priority::USUAL };
-        let (sentence, typed) = of(fifo, None);
+        let (sentence, steps) = shorter_lock(fifo, None);
         assert!(
             sentence.contains("Less work of planner") && sentence.contains("lends planner"),
             "{sentence}"
         );
-        assert!(typed.contains("PTHREAD_PRIO_INHERIT"), "{typed}");
+        assert!(steps.contains("PTHREAD_PRIO_INHERIT"), "{steps}");
         for (policy, language) in [(Policy::OTHER, None), (fifo, Some(ProgramLanguage::Java))] {
-            let (sentence, typed) = of(policy, language);
-            assert!(!sentence.contains("lends") && typed.is_empty(), "{sentence}{typed}");
+            let (sentence, steps) = shorter_lock(policy, language);
+            assert!(!sentence.contains("lends") && steps.is_empty(), "{sentence}{steps}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! The whole answer in a sentence: about the number that the run was made for, and naming the condition.
+//! The answer of a comparison in a sentence: about the number that the run was made for, naming the condition.
 
 use howlate_analyse::compare::{Compared, Comparison, Inconclusive, Statistic, Tested, Verdict};
 use howlate_model::{Limit, Property};
 
-use super::{ComparisonReport, words};
+use super::{ComparisonReport, wording};
 use crate::numbers::{signed_latency, unsigned_latency};
 
-/// Where it stands how small a difference would have been found.
+/// Where the smallest detectable difference is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detectable {
-    /// In a column beside the answer.
+    /// In a column of the table.
     Shown,
     /// Only with `--details`.
     InDetails,
 }
 
-/// The answer to what was asked, in a sentence.
+/// The answer to the comparison, in a sentence.
 pub(super) fn answer(report: &ComparisonReport<'_>, detectable: Detectable) -> String {
     let comparison = report.comparison;
     match comparison.verdict() {
@@ -31,117 +31,117 @@ pub(super) fn answer(report: &ComparisonReport<'_>, detectable: Detectable) -> S
         Verdict::Inconclusive if is_empty(comparison) => {
             "Inconclusive: one of them has no wake-up.".into()
         }
-        Verdict::Inconclusive if words::is_untested(comparison) => {
+        Verdict::Inconclusive if wording::is_untested(comparison) => {
             "Two distributions side by side, not tested: at least one comes from another program, which kept no turns or \
              stretches of time that a test needs."
                 .into()
         }
-        Verdict::Inconclusive if words::is_one_after_the_other(report) => no_verdict(report),
+        Verdict::Inconclusive if wording::is_one_after_the_other(report) => no_verdict(report),
         Verdict::Inconclusive => {
-            let reason = report.all().find_map(|(_, tested)| tested.inconclusive).map(words::inconclusive);
+            let reason = report.all().find_map(|(_, tested)| tested.inconclusive).map(wording::inconclusive);
             let reason = reason.unwrap_or_else(|| "Too few wake-ups on one side at least.".into());
             format!("Inconclusive. {reason}")
         }
     }
 }
 
-/// Whether there is nothing to compare on one side at least.
+/// Whether at least one side has no wake-ups.
 fn is_empty(comparison: &Comparison) -> bool {
     let has_none =
-        |one: &Compared| one.statistics.is_empty() && one.left_out.iter().any(|left| left.wakeups == 0);
+        |pair: &Compared| pair.statistics.is_empty() && pair.left_out.iter().any(|left| left.wakeups == 0);
     !comparison.compared.is_empty() && comparison.compared.iter().all(has_none)
 }
 
-/// What differs between two runs, and why that is no verdict.
+/// The difference between two runs measured one after the other, and why that is no verdict.
 fn no_verdict(report: &ComparisonReport<'_>) -> String {
-    let found =
+    let is_sequential =
         |(_, tested): &(&Compared, &Tested)| tested.inconclusive == Some(Inconclusive::OneAfterTheOther);
-    let Some((one, tested)) = clearest(report, found) else { return String::new() };
+    let Some((pair, tested)) = clearest(report, is_sequential) else { return String::new() };
     let direction = if tested.difference_ns > 0.0 { "higher" } else { "lower" };
-    let subject = words::subject(one);
-    let of = if subject.is_empty() { String::new() } else { format!(" ({subject})") };
+    let subject = wording::subject(pair);
+    let conditions = if subject.is_empty() { String::new() } else { format!(" ({subject})") };
     format!(
-        "No verdict: {} is {} {direction} in {} ({}){of}: {}, then {}. They were measured one after the other, for less than a minute: a drift of the machine \
+        "No verdict: {} is {} {direction} in {} ({}){conditions}: {}, then {}. They were measured one after the other, for less than a minute: a drift of the machine \
          in between looks the same.",
-        words::row(tested.statistic, one.design),
+        wording::row(tested.statistic, pair.design),
         unsigned_latency(tested.difference_ns),
-        report.new_path(one),
-        words::percent(tested.percent(tested.difference_ns)),
+        report.new_path(pair),
+        wording::percent(tested.percent(tested.difference_ns)),
         unsigned_latency(tested.base_ns),
         unsigned_latency(tested.new_ns),
     )
 }
 
-/// What the answer is about: the number that the base was measured for, if it is one of those; else what chance explains least, and
-/// of several like that, p99.
+/// The result that the answer is about: the statistic that the base was measured for, if it qualifies; else the one with the lowest p, and among equal ones p99.
 fn clearest<'a>(
     report: &'a ComparisonReport<'_>,
-    is_one: impl Fn(&(&Compared, &Tested)) -> bool,
+    qualifies: impl Fn(&(&Compared, &Tested)) -> bool,
 ) -> Option<(&'a Compared, &'a Tested)> {
-    let asked = asked_for(report);
-    let of_goal =
-        || report.all().filter(|both| is_one(both)).find(|(_, tested)| Some(tested.statistic) == asked);
-    of_goal().or_else(|| {
+    let goal = explicit_goal(report);
+    let for_goal =
+        || report.all().filter(|result| qualifies(result)).find(|(_, tested)| Some(tested.statistic) == goal);
+    for_goal().or_else(|| {
         let key =
             |(_, tested): &(&Compared, &Tested)| (tested.p_corrected, tested.statistic != Statistic::P99);
-        let all = report.all().filter(|both| is_one(both));
-        all.min_by(|one, other| {
-            let (one, other) = (key(one), key(other));
-            one.0.total_cmp(&other.0).then(one.1.cmp(&other.1))
+        let all = report.all().filter(|result| qualifies(result));
+        all.min_by(|result, other| {
+            let ((p, is_not_p99), (other_p, other_is_not_p99)) = (key(result), key(other));
+            p.total_cmp(&other_p).then(is_not_p99.cmp(&other_is_not_p99))
         })
     })
 }
 
-/// The number that the answer is about where it differs: that which was asked for, or p99.
+/// The statistic that the answer is about: the one that the base was measured for, or p99.
 pub(super) fn goal(report: &ComparisonReport<'_>) -> Statistic {
-    asked_for(report).unwrap_or(Statistic::P99)
+    explicit_goal(report).unwrap_or(Statistic::P99)
 }
 
-/// The number that the base was measured for: that of its first limit, or its goal.
-fn asked_for(report: &ComparisonReport<'_>) -> Option<Statistic> {
+/// The statistic of the base's first limit, or the goal of its tuning run.
+fn explicit_goal(report: &ComparisonReport<'_>) -> Option<Statistic> {
     let arguments = &report.base.1.header.arguments;
-    let named = |name: &str| Statistic::ALL.into_iter().find(|statistic| statistic.name() == name);
-    let limited = |text: &str| named(&text.parse::<Limit>().ok()?.statistic.to_string());
+    let by_name = |name: &str| Statistic::ALL.into_iter().find(|statistic| statistic.name() == name);
+    let of_limit = |text: &str| by_name(&text.parse::<Limit>().ok()?.statistic.to_string());
     let value = |option: &str| {
-        let place = arguments.iter().position(|word| word.split('=').next() == Some(option))?;
+        let place = arguments.iter().position(|argument| argument.split('=').next() == Some(option))?;
         let attached = arguments[place].split_once('=').map(|(_, value)| value);
         attached.or_else(|| arguments.get(place + 1).map(String::as_str))
     };
-    let limit = value("--fail-above").and_then(|text| limited(text.split(',').next()?));
-    let tuned = report.base.1.header.tuning.as_ref().and_then(|tuning| named(&tuning.goal));
-    limit.or(tuned)
+    let limit = value("--fail-above").and_then(|text| of_limit(text.split(',').next()?));
+    let of_tuning = report.base.1.header.tuning.as_ref().and_then(|tuning| by_name(&tuning.goal));
+    limit.or(of_tuning)
 }
 
 /// The pair of conditions that the answer is about, in the order of the result: one that differs in the goal, if any does.
 fn difference(report: &ComparisonReport<'_>, verdict: Verdict) -> String {
     let goal = goal(report);
-    let Some((one, tested)) = clearest(report, |(_, tested)| tested.verdict == verdict) else {
+    let Some((pair, tested)) = clearest(report, |(_, tested)| tested.verdict == verdict) else {
         return String::new();
     };
     let sentences = [
-        sentence(report, one, tested),
-        few_boots(report, one).unwrap_or_default(),
-        otherwise(one, tested, goal),
-        others(report, one, tested),
+        sentence(report, pair, tested),
+        few_boots(report, pair).unwrap_or_default(),
+        result_for_goal(pair, tested, goal),
+        tally_of_pairs(report, pair, tested),
     ];
-    let said: Vec<&str> = sentences.iter().map(|one| one.trim_end()).filter(|one| !one.is_empty()).collect();
-    said.join(" ")
+    let sentences =
+        sentences.iter().map(|sentence| sentence.trim_end()).filter(|sentence| !sentence.is_empty());
+    sentences.collect::<Vec<_>>().join(" ")
 }
 
-/// Where guests' kernels are compared by few boots of each: a sentence on it.
-fn few_boots(report: &ComparisonReport<'_>, one: &Compared) -> Option<String> {
-    let is_of_kernels = one.differs.iter().any(|by| by.property == Property::Kernel.name());
+/// A caution where guests' kernels are compared with few boots each.
+fn few_boots(report: &ComparisonReport<'_>, pair: &Compared) -> Option<String> {
+    let is_of_kernels = pair.differs.iter().any(|difference| difference.property == Property::Kernel.name());
     let analyses = std::iter::once(report.base.1).chain(report.news.iter().map(|(_, analysis)| *analysis));
-    let booted = analyses.flat_map(|analysis| &analysis.boots).map(|boot| boot.kernel.as_str());
-    let enough = report.comparison.least_pairs(report.asked.confidence);
-    too_few_boots(&booted.collect::<Vec<_>>(), enough).filter(|_| is_of_kernels)
+    let kernels = analyses.flat_map(|analysis| &analysis.boots).map(|boot| boot.kernel.as_str());
+    let enough = report.comparison.least_pairs(report.criteria.confidence);
+    too_few_boots(&kernels.collect::<Vec<_>>(), enough).filter(|_| is_of_kernels)
 }
 
-/// Turns of one boot have much in common, whatever the kernel: what a boot of each of these is worth.
-fn too_few_boots(booted: &[&str], enough: usize) -> Option<String> {
-    let alike = |kernel: &&str| booted.iter().filter(|other| *other == kernel).count();
-    let least = booted.iter().map(alike).min().filter(|least| *least < enough)?;
-    let boots = if least == 1 { "one boot".to_owned() } else { format!("{least} boots") };
+/// Turns of one boot are correlated: the kernel needs several boots of each.
+fn too_few_boots(kernels: &[&str], enough: usize) -> Option<String> {
+    let boots_of = |kernel: &&str| kernels.iter().filter(|other| *other == kernel).count();
+    let fewest = kernels.iter().map(boots_of).min().filter(|fewest| *fewest < enough)?;
+    let boots = if fewest == 1 { "one boot".to_owned() } else { format!("{fewest} boots") };
     Some(format!(
         "That is of {boots} of each; turns of one boot share its conditions, so `--rounds {enough}` or more is needed to \
          judge the kernels."
@@ -149,42 +149,42 @@ fn too_few_boots(booted: &[&str], enough: usize) -> Option<String> {
 }
 
 /// `Better: p99 is 22.8 ms lower (−99 %; interval −65.5 ms … −4.92 ms): policy other → fifo:80 · load cpu.`
-fn sentence(report: &ComparisonReport<'_>, one: &Compared, tested: &Tested) -> String {
-    let mut word = words::verdict(tested.verdict).to_owned();
+fn sentence(report: &ComparisonReport<'_>, pair: &Compared, tested: &Tested) -> String {
+    let mut word = wording::verdict(tested.verdict).to_owned();
     word[..1].make_ascii_uppercase();
     let direction = if tested.difference_ns > 0.0 { "higher" } else { "lower" };
     let interval = tested.interval_ns.map_or_else(String::new, |(low, high)| {
         format!("; interval {} … {}", signed_latency(low), signed_latency(high))
     });
-    let whose = match words::subject(one) {
-        subject if subject.is_empty() => report.new_path(one).to_owned(),
+    let whose = match wording::subject(pair) {
+        subject if subject.is_empty() => report.new_path(pair).to_owned(),
         subject => subject,
     };
     format!(
         "{word}: {} is {} {direction} ({}{interval}): {whose}.",
-        words::statistic(tested.statistic, one.design),
+        wording::statistic(tested.statistic, pair.design),
         unsigned_latency(tested.difference_ns),
-        words::percent(tested.percent(tested.difference_ns)),
+        wording::percent(tested.percent(tested.difference_ns)),
     )
 }
 
-/// Why another number is spoken of than the one that the run was made for.
-fn otherwise(one: &Compared, tested: &Tested, goal: Statistic) -> String {
+/// The result for the goal where the answer is about another statistic.
+fn result_for_goal(pair: &Compared, tested: &Tested, goal: Statistic) -> String {
     if tested.statistic == goal {
         return String::new();
     }
-    let name = words::statistic(goal, one.design);
-    match one.statistics.iter().find(|tested| tested.statistic == goal) {
+    let name = wording::statistic(goal, pair.design);
+    match pair.statistics.iter().find(|tested| tested.statistic == goal) {
         None => format!("There are too few wake-ups for {name}. "),
         Some(tested) if tested.verdict == Verdict::NotDistinguishable => {
             format!("No difference in {name} was found. ")
         }
-        Some(tested) => format!("{name} is {}. ", words::verdict(tested.verdict)),
+        Some(tested) => format!("{name} is {}. ", wording::verdict(tested.verdict)),
     }
 }
 
-/// How many other pairs of conditions say the same of the same number, and how many the contrary.
-fn others(report: &ComparisonReport<'_>, one: &Compared, tested: &Tested) -> String {
+/// How many pairs of conditions are worse, and how many better, in this statistic.
+fn tally_of_pairs(report: &ComparisonReport<'_>, pair: &Compared, tested: &Tested) -> String {
     let all = report.comparison.compared.len();
     if all < 2 {
         return String::new();
@@ -194,7 +194,7 @@ fn others(report: &ComparisonReport<'_>, one: &Compared, tested: &Tested) -> Str
             report.all().filter(|(_, other)| other.statistic == tested.statistic && other.verdict == verdict);
         alike.count()
     };
-    let name = words::statistic(tested.statistic, one.design);
+    let name = wording::statistic(tested.statistic, pair.design);
     format!(
         "Of {all} pairs of conditions, {name} is worse in {} and better in {}.",
         number(Verdict::Worse),
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// Twelve rounds in which the median is five times as late in each, and the tail in all but one.
+    /// Twelve rounds: the median is five times as late in each, the tail in all but one.
     fn track(arguments: &[&str]) -> Track {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let base = Condition::new(work, "6.1.0");
@@ -237,18 +237,18 @@ mod tests {
         track
     }
 
-    fn said(arguments: &[&str]) -> String {
-        let (track, asked) = (track(arguments), Criteria { confidence: 0.95, margin: None });
-        let comparison = within(&track, Property::Policy, None, asked).unwrap();
+    fn headline(arguments: &[&str]) -> String {
+        let (track, criteria) = (track(arguments), Criteria { confidence: 0.95, margin: None });
+        let comparison = within(&track, Property::Policy, None, criteria).unwrap();
         let base = ("a.jsonl", &track.analysis);
-        answer(&ComparisonReport { comparison: &comparison, asked, base, news: &[] }, Detectable::Shown)
+        answer(&ComparisonReport { comparison: &comparison, criteria, base, news: &[] }, Detectable::Shown)
     }
 
     #[test]
     fn the_clearest_difference_is_told_unless_another_number_was_asked_for() {
-        assert!(said(&["cyclic"]).starts_with("Worse: median is "), "{}", said(&["cyclic"]));
-        let asked = said(&["cyclic", "--fail-above", "p99>1ms"]);
-        assert!(asked.starts_with("Worse: p99 is "), "{asked}");
+        assert!(headline(&["cyclic"]).starts_with("Worse: median is "), "{}", headline(&["cyclic"]));
+        let for_p99 = headline(&["cyclic", "--fail-above", "p99>1ms"]);
+        assert!(for_p99.starts_with("Worse: p99 is "), "{for_p99}");
     }
 
     #[test]

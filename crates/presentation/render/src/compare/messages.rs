@@ -1,43 +1,43 @@
-//! A comparison in words, piece by piece, for those who lay it out themselves.
+//! The texts of a comparison, piece by piece, for the HTML report.
 
 use howlate_analyse::compare::{Compared, Design, Tested};
 
-use super::{ComparisonReport, gate, headline, next_step, words};
+use super::{ComparisonReport, gate, headline, next_step, wording};
 
-/// A comparison in words.
+/// A comparison as texts.
 #[derive(Clone, Debug)]
-pub struct Messages<'a> {
+pub struct ComparisonTexts<'a> {
     /// The whole answer in a sentence.
     pub answer: String,
     /// Each pair of conditions.
-    pub pairs: Vec<ToldPair<'a>>,
-    /// What to know of it, and what would settle what is open.
+    pub pairs: Vec<PairTexts<'a>>,
+    /// Caveats, and the next step for what is inconclusive.
     pub notes: Vec<String>,
-    /// How many verdicts there are of each kind.
+    /// Number of verdicts of each kind.
     pub tally: String,
     /// Confidence of all intervals, as `95 %`.
     pub confidence: String,
 }
 
-/// Two conditions, and how they compare.
+/// Two conditions and their comparison.
 #[derive(Clone, Debug)]
-pub struct ToldPair<'a> {
-    /// What was compared.
+pub struct PairTexts<'a> {
+    /// The conditions that were compared.
     pub subject: String,
-    /// What the sides are called.
+    /// Names of the two sides.
     pub sides: [String; 2],
-    /// How they were measured.
+    /// How the sides were measured.
     pub design: String,
-    /// One for each statistic.
-    pub rows: Vec<ToldRow<'a>>,
+    /// One row per statistic.
+    pub rows: Vec<StatisticTexts<'a>>,
 }
 
 /// One statistic. Texts are microseconds.
 #[derive(Clone, Debug)]
-pub struct ToldRow<'a> {
-    /// What was compared, as `p99`.
+pub struct StatisticTexts<'a> {
+    /// The statistic, such as `p99`.
     pub statistic: &'static str,
-    /// The base, the new one, and by how much they differ.
+    /// Base, new, and their difference.
     pub numbers: [String; 3],
     /// The difference in per cent of the base.
     pub percent: String,
@@ -45,58 +45,57 @@ pub struct ToldRow<'a> {
     pub interval: String,
     /// The smallest difference that would have been found, where none was.
     pub detectable: String,
-    /// How probable so large a difference is by chance, corrected for the number of comparisons.
+    /// p, corrected for the number of comparisons.
     pub p: String,
-    /// The verdict's word, as `better`.
+    /// The verdict as text, such as `better`.
     pub verdict: &'static str,
-    /// The numbers themselves.
     pub tested: &'a Tested,
 }
 
 impl<'a> ComparisonReport<'a> {
-    /// The comparison in words.
-    pub fn messages(&self) -> Messages<'a> {
-        let mut notes: Vec<String> = words::drift_warning(self).into_iter().collect();
-        notes.extend(words::caveats(self));
-        let each = self
+    /// The comparison as texts.
+    pub fn messages(&self) -> ComparisonTexts<'a> {
+        let mut notes: Vec<String> = wording::drift_warning(self).into_iter().collect();
+        notes.extend(wording::caveats(self));
+        let tested_pairs = self
             .comparison
             .compared
             .iter()
-            .flat_map(|one| one.statistics.iter().map(move |tested| (one, tested)));
-        notes.extend(each.flat_map(|(one, tested)| {
-            let said = [words::sides_disagree(one, tested), words::short_pairs(tested)];
-            said.into_iter().flatten().map(move |said| format!("{}: {said}", words::subject(one)))
+            .flat_map(|pair| pair.statistics.iter().map(move |tested| (pair, tested)));
+        notes.extend(tested_pairs.flat_map(|(pair, tested)| {
+            let pair_notes = [wording::sides_disagree(pair, tested), wording::short_pairs(tested)];
+            pair_notes.into_iter().flatten().map(move |note| format!("{}: {note}", wording::subject(pair)))
         }));
         notes.extend(next_step::sentence(self));
         notes.extend(gate::sentence(self));
-        Messages {
+        ComparisonTexts {
             answer: headline::answer(self, headline::Detectable::Shown),
-            pairs: self.comparison.compared.iter().map(pair).collect(),
+            pairs: self.comparison.compared.iter().map(pair_texts).collect(),
             notes,
-            tally: crate::prose::capitalised(&words::tally(self.comparison)),
+            tally: crate::prose::capitalised(&wording::tally(self.comparison)),
             confidence: self.confidence(),
         }
     }
 }
 
-fn pair(one: &Compared) -> ToldPair<'_> {
-    ToldPair {
-        subject: words::subject(one),
-        sides: words::sides(one),
-        design: words::design(one),
-        rows: one.statistics.iter().map(|tested| row(tested, one.design)).collect(),
+fn pair_texts(pair: &Compared) -> PairTexts<'_> {
+    PairTexts {
+        subject: wording::subject(pair),
+        sides: wording::sides(pair),
+        design: wording::design(pair),
+        rows: pair.statistics.iter().map(|tested| statistic_texts(tested, pair.design)).collect(),
     }
 }
 
-fn row(tested: &Tested, design: Design) -> ToldRow<'_> {
-    ToldRow {
-        statistic: words::statistic(tested.statistic, design),
-        numbers: [words::base(tested), words::new(tested), words::difference(tested)],
-        percent: words::percent_apart(tested),
-        interval: words::interval(tested.interval_ns),
-        detectable: words::detectable(tested),
-        p: words::probability(tested.p_corrected),
-        verdict: words::verdict(tested.verdict),
+fn statistic_texts(tested: &Tested, design: Design) -> StatisticTexts<'_> {
+    StatisticTexts {
+        statistic: wording::statistic(tested.statistic, design),
+        numbers: [wording::base(tested), wording::new(tested), wording::difference(tested)],
+        percent: wording::percent_apart(tested),
+        interval: wording::interval(tested.interval_ns),
+        detectable: wording::detectable(tested),
+        p: wording::probability(tested.p_corrected),
+        verdict: wording::verdict(tested.verdict),
         tested,
     }
 }

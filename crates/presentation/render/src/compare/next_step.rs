@@ -1,44 +1,45 @@
-//! The one command that would settle what a comparison leaves open.
+//! The command that would settle what a comparison leaves open.
 
 use howlate_analyse::compare::{Compared, Design, Inconclusive, Settling, Statistic, Verdict};
 use howlate_model::{Property, Span, shell_word};
 
-use super::{ComparisonReport, headline, words};
+use super::{ComparisonReport, headline, wording};
 use crate::command_line::{OUTPUT, without};
 use crate::numbers::rough;
 
-/// Options that the new command has its own of, each with a value.
+/// Options that the proposed command sets itself, each with a value.
 const REPLACED: [&str; 4] = ["--rounds", "--duration", "--samples", "--seed"];
-/// Options of output, without one.
+/// Output options without a value.
 const LEFT_OUT: [&str; 3] = ["--quiet", "-q", "--json"];
-/// Properties that one command can measure several values of, in turns.
+/// Properties of which one command can measure several values, in alternating turns.
 const IN_TURNS: [&str; 3] = ["policy", "load", "slack"];
 
-/// Nobody measures for longer to settle one question, and a damaged recording may ask for centuries.
+/// Longer measurements are not proposed; a damaged recording may ask for centuries.
 const LONGEST: Span = Span::from_secs(30 * 24 * 3_600);
 
-/// What to type, how long it takes, and what takes so long; nothing where all is settled.
+/// The command, its duration, and the statistic that needs it; `None` where everything is settled.
 pub(super) fn sentence(report: &ComparisonReport<'_>) -> Option<String> {
-    // What is worse is worse, whatever else is open.
+    // A verdict of "worse" stands, whatever else is inconclusive.
     let is_open = report.comparison.verdict() == Verdict::Inconclusive;
-    let (one, tested, settling) = report.comparison.to_settle(headline::goal(report)).filter(|_| is_open)?;
-    if tested.inconclusive == Some(Inconclusive::OneAfterTheOther) && !is_in_turns(one) {
-        return Some(alternating(report, one));
+    let (pair, tested, settling) = report.comparison.to_settle(headline::goal(report)).filter(|_| is_open)?;
+    if tested.inconclusive == Some(Inconclusive::OneAfterTheOther) && !is_in_turns(pair) {
+        return Some(alternating(report, pair));
     }
-    let whose = words::statistic(tested.statistic, one.design);
-    let command = command(report, one, tested.statistic, settling)?;
-    Some(format!("To settle it, {command}. The {whose} of {} needs that long.", words::subject(one)))
+    let whose = wording::statistic(tested.statistic, pair.design);
+    let command = command(report, pair, tested.statistic, settling)?;
+    Some(format!("To settle it, {command}. The {whose} of {} needs that long.", wording::subject(pair)))
 }
 
 /// Whether one command can measure both sides, in turns.
-fn is_in_turns(one: &Compared) -> bool {
-    matches!(one.differs.as_slice(), [by] if IN_TURNS.contains(&by.property))
+fn is_in_turns(pair: &Compared) -> bool {
+    matches!(pair.differs.as_slice(), [difference] if IN_TURNS.contains(&difference.property))
 }
 
-/// How a verdict is had of what no option tells apart.
-fn alternating(report: &ComparisonReport<'_>, one: &Compared) -> String {
-    let rounds = report.comparison.least_pairs(report.asked.confidence);
-    let is_of_kernels = matches!(one.differs.as_slice(), [by] if by.property == Property::Kernel.name());
+/// How to get a verdict where no option selects the two sides.
+fn alternating(report: &ComparisonReport<'_>, pair: &Compared) -> String {
+    let rounds = report.comparison.least_pairs(report.criteria.confidence);
+    let is_of_kernels =
+        matches!(pair.differs.as_slice(), [difference] if difference.property == Property::Kernel.name());
     let guest = if is_of_kernels {
         format!(
             " Or boot both kernels in turns: `howlate guest --kernel A --kernel B --rounds {rounds} -- …`."
@@ -55,62 +56,63 @@ fn alternating(report: &ComparisonReport<'_>, one: &Compared) -> String {
 
 fn command(
     report: &ComparisonReport<'_>,
-    one: &Compared,
+    pair: &Compared,
     statistic: Statistic,
     settling: Settling,
 ) -> Option<String> {
-    let typed = typed(&report.base.1.header.arguments)?;
-    let duration = in_all(settling.turn.max(least_turn(one, statistic)), settling.pairs as u64)?;
+    let arguments = measuring_command(&report.base.1.header.arguments)?;
+    let duration = in_all(settling.turn.max(shortest_turn(pair, statistic)), settling.pairs as u64)?;
     let extent = format!("--rounds {} --duration {}", settling.pairs, whole(duration));
-    match (one.design, one.differs.as_slice()) {
+    match (pair.design, pair.differs.as_slice()) {
         (Design::Interleaved, _) => {
-            let typed = shown(&typed);
-            let by = one.differs.first().map_or("policy", |by| by.property);
-            let time = rough(duration.times(sides(report, one)));
+            let command = shell_command(&arguments);
+            let by = pair.differs.first().map_or("policy", |difference| difference.property);
+            let time = rough(duration.times(sides(report, pair)));
             Some(format!(
-                "`{typed} {extent} --out turns.jsonl`, then `howlate compare turns.jsonl --by {by}` (about {time})"
+                "`{command} {extent} --out turns.jsonl`, then `howlate compare turns.jsonl --by {by}` (about {time})"
             ))
         }
         (Design::Separate, [by]) if IN_TURNS.contains(&by.property) => {
             let (option, values) = (format!("--{}", by.property), format!("{},{}", by.base, by.new));
-            let typed = shown(&without(&typed, &[option.as_str()], &[]));
+            let command = shell_command(&without(&arguments, &[option.as_str()], &[]));
             let values = shell_word(&values);
             let time = rough(duration.times(2));
             Some(format!(
-                "measure both in turns: `{typed} {option} {values} {extent} --out turns.jsonl`, then `howlate \
-                 compare turns.jsonl --by {}` (about {time})",
+                "measure both in turns: `{command} {option} {values} {extent} --out turns.jsonl`, then `howlate \
+                     compare turns.jsonl --by {}` (about {time})",
                 by.property
             ))
         }
         (Design::Distributions, _) => None,
         (Design::Separate, _) => Some(format!(
             "measure each for longer: `{} --duration {} --out …` (about {} in all)",
-            shown(&typed),
+            shell_command(&arguments),
             whole(duration),
             rough(duration.times(2))
         )),
     }
 }
 
-/// How long so many turns take; nothing where nobody would measure for so long.
+/// Total duration of the turns; `None` above the limit.
 fn in_all(turn: Span, pairs: u64) -> Option<Span> {
     Some(turn.times(pairs)).filter(|duration| *duration <= LONGEST)
 }
 
-/// How many values of the property are compared; all take their turns.
-fn sides(report: &ComparisonReport<'_>, one: &Compared) -> u64 {
-    let alike = |other: &&Compared| {
-        other.differs.first().map(|by| &by.base) == one.differs.first().map(|by| &by.base)
+/// Number of values of the property that are compared; all of them take turns.
+fn sides(report: &ComparisonReport<'_>, pair: &Compared) -> u64 {
+    let has_same_base = |other: &&Compared| {
+        other.differs.first().map(|difference| &difference.base)
+            == pair.differs.first().map(|difference| &difference.base)
     };
-    report.comparison.compared.iter().filter(alike).count() as u64 + 1
+    report.comparison.compared.iter().filter(has_same_base).count() as u64 + 1
 }
 
-/// How long a turn must be to hold the wake-ups that a statistic takes.
-fn least_turn(one: &Compared, statistic: Statistic) -> Span {
-    one.base.work.period().map_or(Span::ZERO, |period| period.times(statistic.least()))
+/// Length of a turn that holds the wake-ups that a statistic needs.
+fn shortest_turn(pair: &Compared, statistic: Statistic) -> Span {
+    pair.base.work.period().map_or(Span::ZERO, |period| period.times(statistic.least()))
 }
 
-/// As people type them: whole seconds, or tenths of one where there are few.
+/// Rounded up to whole seconds, below ten seconds to tenths: `147s`, `2400ms`.
 fn whole(span: Span) -> String {
     const SECOND: u64 = 1_000_000_000;
     let step = if span.as_nanos() < 10 * SECOND { SECOND / 10 } else { SECOND };
@@ -118,18 +120,18 @@ fn whole(span: Span) -> String {
     if millis.is_multiple_of(1_000) { format!("{}s", millis / 1_000) } else { format!("{millis}ms") }
 }
 
-/// The words of the command as it was typed, but for its extent and output; only where it measured, and can be shown.
-fn typed(arguments: &[String]) -> Option<Vec<String>> {
-    let measured = matches!(arguments.first()?.as_str(), "cyclic" | "sleep" | "notify");
-    let can_be_shown = !arguments.iter().any(|word| word.chars().any(char::is_control));
+/// The arguments of the base's command without extent and output; `None` unless it measured and can be printed.
+fn measuring_command(arguments: &[String]) -> Option<Vec<String>> {
+    let measures = matches!(arguments.first()?.as_str(), "cyclic" | "sleep" | "notify");
+    let is_printable = !arguments.iter().any(|argument| argument.chars().any(char::is_control));
     let extent_and_output = [&REPLACED[..], &OUTPUT].concat();
-    (measured && can_be_shown).then(|| without(arguments, &extent_and_output, &LEFT_OUT))
+    (measures && is_printable).then(|| without(arguments, &extent_and_output, &LEFT_OUT))
 }
 
-/// Words as a shell takes them.
-fn shown(words: &[String]) -> String {
-    let words = words.iter().map(shell_word);
-    std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+/// The command quoted for a shell.
+fn shell_command(arguments: &[String]) -> String {
+    let quoted = arguments.iter().map(shell_word);
+    std::iter::once("howlate".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -138,22 +140,26 @@ mod tests {
 
     #[test]
     fn what_was_typed_loses_its_extent_and_its_output() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let typed = |text: &str| typed(&words(text)).map(|words| shown(&words));
+        let command = |text: &str| {
+            let arguments: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            measuring_command(&arguments).map(|arguments| shell_command(&arguments))
+        };
         assert_eq!(
-            typed(
+            command(
                 "cyclic --threads 1 --policy other,fifo:80 --duration=10s --rounds 10 --out x.jsonl --quiet -o y"
             ),
             Some("howlate cyclic --threads 1 --policy other,fifo:80".to_owned())
         );
-        assert_eq!(typed("guest --kernel x"), None);
-        assert_eq!(typed("cyclic --out \u{1b}[31m"), None);
+        assert_eq!(command("guest --kernel x"), None);
+        assert_eq!(command("cyclic --out \u{1b}[31m"), None);
     }
 
     #[test]
     fn words_are_quoted_as_a_shell_takes_them() {
-        let command = |word: &str| typed(&["cyclic".into(), "--load".into(), word.into()]);
-        let command = |word: &str| command(word).map(|words| shown(&words));
+        let command = |load: &str| {
+            let arguments = measuring_command(&["cyclic".into(), "--load".into(), load.into()]);
+            arguments.map(|arguments| shell_command(&arguments))
+        };
         assert_eq!(command("fifo:80,other").as_deref(), Some("howlate cyclic --load fifo:80,other"));
         assert_eq!(command("cmd:sleep 1 -o x").as_deref(), Some("howlate cyclic --load 'cmd:sleep 1 -o x'"));
         assert_eq!(command("it's").as_deref(), Some("howlate cyclic --load 'it'\\''s'"));

@@ -1,19 +1,19 @@
-//! False alarms, for a terminal and for machines.
+//! `howlate compare --with-itself`: the rate of false alarms, as text and JSON.
 
 use howlate_analyse::compare::{FalseAlarms, TrialShare};
 use howlate_model::{Condition, Span};
 use serde::Serialize;
 
-use super::words;
+use super::wording;
 use crate::condition::condition;
 use crate::numbers::rough;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// What comparing a condition with itself gave.
+/// Result of comparing a condition with itself.
 #[derive(Clone, Debug, Serialize)]
-pub struct SelfTest<'a> {
+pub struct ComparisonSelfTest<'a> {
     /// The condition that was measured.
     pub condition: &'a Condition,
     /// Confidence of each comparison.
@@ -22,17 +22,17 @@ pub struct SelfTest<'a> {
     pub turn_ns: Span,
     /// Turns of each side.
     pub rounds: u32,
-    /// What was found.
+    /// False alarms per statistic.
     pub false_alarms: &'a [FalseAlarms],
 }
 
-/// The rates in a table, and what they mean.
-pub fn self_test(test: &SelfTest<'_>, width: usize) -> String {
+/// A table of the rates, and what they mean.
+pub fn self_test(test: &ComparisonSelfTest<'_>, width: usize) -> String {
     let headings = ["false alarms", "interleaved", "", "one after the other", ""];
-    let mut table = Columns::new(&headings.map(str::to_owned), 1);
+    let mut table = TextTable::new(&headings.map(str::to_owned), 1);
     for alarms in test.false_alarms {
         let statistic =
-            words::statistic(alarms.statistic, howlate_analyse::compare::Design::Interleaved).to_owned();
+            wording::statistic(alarms.statistic, howlate_analyse::compare::Design::Interleaved).to_owned();
         let (a, b) = (alarms.interleaved, alarms.one_after_the_other);
         table.row(vec![statistic, share(a), interval(a), share(b), interval(b)]);
     }
@@ -41,7 +41,7 @@ pub fn self_test(test: &SelfTest<'_>, width: usize) -> String {
         "The same condition against itself: {} turns of {} on each side, split into comparisons of 8 pairs. If all is well, {} of them say \"different\".",
         test.rounds,
         rough(test.turn_ns),
-        words::percent_of(1.0 - test.confidence)
+        wording::percent_of(1.0 - test.confidence)
     );
     let about = paint(DIM, wrapped(&about, width, 0));
     format!(
@@ -61,7 +61,7 @@ fn interval(share: TrialShare) -> String {
     format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high)
 }
 
-fn meaning(test: &SelfTest<'_>) -> String {
+fn meaning(test: &ComparisonSelfTest<'_>) -> String {
     let expected = 1.0 - test.confidence;
     let holds = |share: TrialShare| share.interval.0 <= expected;
     let interleaved = test.false_alarms.iter().all(|alarms| holds(alarms.interleaved));
@@ -81,17 +81,21 @@ fn meaning(test: &SelfTest<'_>) -> String {
     }
 }
 
-/// The same for machines.
-pub fn self_test_json(test: &SelfTest<'_>) -> Result<String, serde_json::Error> {
+/// The JSON output of `howlate compare --with-itself`.
+pub fn self_test_json(test: &ComparisonSelfTest<'_>) -> Result<String, serde_json::Error> {
     #[derive(Serialize)]
-    struct Document<'a> {
+    struct SelfTestDocument<'a> {
         format: u32,
         howlate: &'static str,
         command: &'static str,
         #[serde(flatten)]
-        test: &'a SelfTest<'a>,
+        test: &'a ComparisonSelfTest<'a>,
     }
-    let document =
-        Document { format: 1, howlate: env!("CARGO_PKG_VERSION"), command: "compare --with-itself", test };
+    let document = SelfTestDocument {
+        format: 1,
+        howlate: env!("CARGO_PKG_VERSION"),
+        command: "compare --with-itself",
+        test,
+    };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -3,21 +3,22 @@
 
 use howlate_analyse::compare::{Compared, Tested, Verdict};
 
-use super::{ComparisonReport, words};
+use super::{ComparisonReport, wording};
 use crate::tap_text;
 
 /// One test point per statistic: `not ok` when it is worse, skipped when nothing can be said.
 pub fn comparison_tap(report: &ComparisonReport<'_>) -> String {
     let mut text = format!("TAP version 13\n1..{}\n", report.all().count());
-    for (number, (one, tested)) in report.all().enumerate() {
-        text.push_str(&point(number + 1, one, tested));
+    for (number, (pair, tested)) in report.all().enumerate() {
+        text.push_str(&point(number + 1, pair, tested));
     }
     text
 }
 
-fn point(number: usize, one: &Compared, tested: &Tested) -> String {
+fn point(number: usize, pair: &Compared, tested: &Tested) -> String {
     let ok = if tested.verdict == Verdict::Worse { "not ok" } else { "ok" };
-    let name = format!("{}: {}", words::subject_name(one), words::statistic(tested.statistic, one.design));
+    let name =
+        format!("{}: {}", wording::subject_name(pair), wording::statistic(tested.statistic, pair.design));
     let skip = if tested.verdict == Verdict::Inconclusive { " # SKIP inconclusive" } else { "" };
     let yaml = format!(
         "  ---\n  verdict: {}\n  base_ns: {:.0}\n  new_ns: {:.0}\n  difference_ns: {:.0}\n  p_corrected: {:.6}\n  ...\n",

@@ -1,4 +1,4 @@
-//! A run as Bencher takes it, in its Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format/>.
+//! Bencher's Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format/>.
 
 use howlate_analyse::{Analysis, Interval, Outcome, Summary};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::names::planned;
 use crate::condition::condition_name;
 
-/// A value in nanoseconds, or a count, with its 95 % interval where there is one.
+/// Nanoseconds or a count, with the 95 % interval if known.
 #[derive(Serialize)]
 struct Metric {
     value: f64,
@@ -19,14 +19,14 @@ struct Metric {
 
 impl From<(i64, Option<Interval>)> for Metric {
     fn from((nanos, interval): (i64, Option<Interval>)) -> Self {
-        let [lower_value, upper_value] = [interval.map(|one| one.low), interval.map(|one| one.high)]
-            .map(|end| end.map(|end| end.as_nanos() as f64));
+        let [lower_value, upper_value] =
+            [interval.map(|interval| interval.low), interval.map(|interval| interval.high)]
+                .map(|end| end.map(|end| end.as_nanos() as f64));
         Self { value: nanos as f64, lower_value, upper_value }
     }
 }
 
-/// A benchmark per condition. Its measures are named after what they count: every planned wake-up. What is only a lower bound
-/// is left out, as a threshold would take it for a number.
+/// One benchmark per condition. The names of measures say that all planned wake-ups are counted. Lower bounds are left out, because thresholds would treat them as values.
 pub fn bmf(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
     let mut benchmarks = Map::new();
     for outcome in analyses.iter().flat_map(Analysis::outcomes) {
@@ -39,7 +39,7 @@ pub fn bmf(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&benchmarks).map(|text| text + "\n")
 }
 
-/// The name, numbered where another recording has the same condition.
+/// The name, numbered where several recordings have the same condition.
 fn unique(name: &str, taken: &Map<String, Value>) -> String {
     let numbered = (2_usize..).map(|number| format!("{name} ({number})"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);

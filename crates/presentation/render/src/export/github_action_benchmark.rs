@@ -1,4 +1,4 @@
-//! A run as github-action-benchmark takes it, tool `customSmallerIsBetter`:
+//! Input of github-action-benchmark, tool `customSmallerIsBetter`:
 //! <https://github.com/benchmark-action/github-action-benchmark>.
 
 use howlate_analyse::{Analysis, Interval, Outcome, Summary};
@@ -8,7 +8,7 @@ use super::names::numbers;
 use crate::condition::condition_name;
 
 #[derive(Serialize)]
-struct Entry {
+struct BenchmarkEntry {
     name: String,
     unit: &'static str,
     value: f64,
@@ -17,19 +17,19 @@ struct Entry {
     extra: String,
 }
 
-/// Median, 99th percentile and maximum of every condition, in microseconds. What is only known to be that or more is left out.
+/// Median, 99th percentile and maximum of every condition, in microseconds, without lower bounds.
 pub fn benchmark(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
     let outcomes = analyses.iter().flat_map(Analysis::outcomes);
-    let entries: Vec<Entry> = outcomes.flat_map(entries).collect();
+    let entries: Vec<BenchmarkEntry> = outcomes.flat_map(entries).collect();
     serde_json::to_string_pretty(&entries).map(|text| text + "\n")
 }
 
-fn entries(outcome: &Outcome) -> Vec<Entry> {
+fn entries(outcome: &Outcome) -> Vec<BenchmarkEntry> {
     let Some(summary) = outcome.planned_summary() else {
         return Vec::new();
     };
     let Summary { p50, p99, max, .. } = summary;
-    let entry = |name: &str, nanos: i64, interval: Option<Interval>| Entry {
+    let entry = |name: &str, nanos: i64, interval: Option<Interval>| BenchmarkEntry {
         name: format!("{} · {name}", condition_name(&outcome.condition)),
         unit: "µs",
         value: micros(nanos),
@@ -38,11 +38,11 @@ fn entries(outcome: &Outcome) -> Vec<Entry> {
     };
     let blocks = outcome.planned_blocks();
     let all = [("p50", p50, blocks.p50_interval()), ("p99", p99, blocks.p99_interval()), ("max", max, None)];
-    let known = all.into_iter().filter(|(_, nanos, _)| !summary.is_lower_bound(*nanos));
-    known.map(|(name, nanos, interval)| entry(name, nanos, interval)).collect()
+    let exact = all.into_iter().filter(|(_, nanos, _)| !summary.is_lower_bound(*nanos));
+    exact.map(|(name, nanos, interval)| entry(name, nanos, interval)).collect()
 }
 
-/// The 95 % interval, where there is one.
+/// The 95 % interval.
 fn range(interval: Interval) -> String {
     format!("{} to {}", micros(interval.low.as_nanos()), micros(interval.high.as_nanos()))
 }

@@ -1,20 +1,19 @@
-//! Percentiles as text, as `HdrHistogram`'s plotter reads it (`.hgrm`).
+//! Percentiles as text for `HdrHistogram`'s plotter (`.hgrm`).
 
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::Latency;
 
 use crate::condition::tags;
 
-/// Steps between 0 and 50 %, between 50 and 75 %, …: as many as the libraries print.
+/// Steps between 0 and 50 %, between 50 and 75 %, and so on: as in the HdrHistogram libraries.
 const STEPS_PER_HALF: u32 = 5;
 
-/// The format has no place for a unit; the plotter skips lines that begin so.
+/// A comment, because the format has no unit.
 const UNIT: &str = "#[Unit = microseconds]\n#[Counted = wake-ups that happened]\n";
 
-/// One section per condition that has wake-ups, in microseconds; where there are several, each is headed by a
-/// line `#[Condition = …]` at which they can be split.
+/// One section per condition with wake-ups, in microseconds. If there are several, each starts with a line `#[Condition = …]`.
 pub fn hgrm(analyses: &[Analysis]) -> String {
-    let tagged = analyses.iter().flat_map(|one| one.outcomes().iter().zip(tags(one)));
+    let tagged = analyses.iter().flat_map(|analysis| analysis.outcomes().iter().zip(tags(analysis)));
     let outcomes: Vec<(&Outcome, String)> = tagged.filter(|(outcome, _)| outcome.count() > 0).collect();
     let headed = outcomes.len() > 1;
     let section = |(outcome, tag): &(&Outcome, String)| {
@@ -34,13 +33,13 @@ fn percentiles(outcome: &Outcome) -> String {
         "{UNIT}{clipped}{:>12} {:>14} {:>10} {:>14}\n\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
     );
-    let mut counted = 0;
+    let mut total = 0;
     for step in hdr.iter_quantiles(STEPS_PER_HALF) {
-        counted += step.count_since_last_iteration();
+        total += step.count_since_last_iteration();
         let (value, quantile) = (micros(step.value_iterated_to()), step.quantile_iterated_to());
         let inverse =
             if quantile < 1.0 { format!(" {:14.2}", 1.0 / (1.0 - quantile)) } else { String::new() };
-        text.push_str(&format!("{value:12.3} {quantile:14.12} {counted:10}{inverse}\n"));
+        text.push_str(&format!("{value:12.3} {quantile:14.12} {total:10}{inverse}\n"));
     }
     let (mean, deviation) = (latency.mean_nanos().unwrap_or(0.0), latency.stddev_nanos().unwrap_or(0.0));
     let max = latency.max().map_or(0, Latency::as_nanos).max(0).unsigned_abs();

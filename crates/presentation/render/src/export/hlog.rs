@@ -1,4 +1,4 @@
-//! Results as an `HdrHistogram` log, version 1.3, as its viewers and its libraries in every language read it.
+//! `HdrHistogram` log, version 1.3, for its viewers and libraries.
 
 use std::io;
 
@@ -9,21 +9,20 @@ use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Distribution, Span};
 use jiff::Timestamp;
 
-use super::moment::begun;
+use super::names::started_at;
 use crate::condition::tags;
 
-/// What every log begins with. `[StartTime:` and the legend are looked for word by word.
+/// Header of the log. Readers look for `[StartTime:` and the legend literally.
 const VERSION: &str = "#[Histogram log format version 1.3]\n#[latency in nanoseconds of wake-ups that happened, written by howlate]\n";
 const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
-/// One line per condition, tagged with the condition. Values are nanoseconds; the column `Interval_Max` is in
-/// milliseconds, as log readers expect.
+/// One line per condition, tagged with it. Values are nanoseconds; `Interval_Max` is in milliseconds, as readers expect.
 pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
-    let start = analyses.first().map(begun).unwrap_or_default();
+    let start = analyses.first().map(started_at).unwrap_or_default();
     let mut log = format!("{VERSION}{}{LEGEND}", start_time(start));
     for analysis in analyses {
-        let mut at = begun(analysis).duration_since(start).as_secs_f64();
+        let mut at = started_at(analysis).duration_since(start).as_secs_f64();
         let tagged = analysis.outcomes().iter().zip(tags(analysis));
         for (outcome, tag) in tagged.filter(|(outcome, _)| outcome.count() > 0) {
             let lasted = outcome.usage.elapsed;
@@ -37,8 +36,7 @@ pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
     Ok(log)
 }
 
-/// The line that says when it began. Where nobody knows, as of other programs' files without a date, there is none, and
-/// readers count from 0.
+/// The start time. Imported files without a date have none; readers then count from 0.
 fn start_time(start: Timestamp) -> String {
     if start == Timestamp::UNIX_EPOCH {
         return String::new();
@@ -55,10 +53,10 @@ fn line(tag: &str, outcome: &Outcome, at: f64, lasted: Span) -> io::Result<Strin
     Ok(format!("Tag={tag},{at:.3},{seconds:.3},{max:.3},{}\n", compressed(latency)?))
 }
 
-/// The compressed V2 encoding, `HISTF…` in base64: the only one that every library reads.
+/// The compressed V2 encoding, `HISTF…` in base64, which all libraries read.
 fn compressed(latency: &Distribution) -> io::Result<String> {
     let mut bytes = Vec::new();
-    let written = V2DeflateSerializer::new().serialize(&latency.to_hdr(), &mut bytes);
-    written.map_err(|error| io::Error::other(error.to_string()))?;
+    let result = V2DeflateSerializer::new().serialize(&latency.to_hdr(), &mut bytes);
+    result.map_err(|error| io::Error::other(error.to_string()))?;
     Ok(STANDARD.encode(bytes))
 }

@@ -1,15 +1,15 @@
-//! A run as lines that InfluxDB, Telegraf and VictoriaMetrics take:
+//! InfluxDB line protocol, also read by Telegraf and VictoriaMetrics:
 //! <https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/>.
 
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{HasProperties, Property};
 use jiff::Timestamp;
 
-use super::moment::begun;
+use super::names::started_at;
 use crate::result_columns::{ColumnSpec, MAX, MEDIAN, MIN, P99, P99_9};
 
-/// What only some conditions have. Of lines with the same tags and the same time a database keeps the last.
-const TOLD_APART_BY: [(&str, Property); 8] = [
+/// Tags that only some conditions have. Without them, lines with equal tags and time would overwrite each other.
+const OPTIONAL_TAGS: [(&str, Property); 8] = [
     ("node", Property::Node),
     ("name", Property::Name),
     ("knob", Property::Knob),
@@ -20,12 +20,11 @@ const TOLD_APART_BY: [(&str, Property); 8] = [
     ("vcpu_policy", Property::VcpuPolicy),
 ];
 
-/// One line per condition: what was measured as tags, the numbers as fields, the start as its time. Fields `planned…` are of
-/// every planned wake-up, the others of those that happened.
+/// One line per condition: properties as tags, statistics as fields, the start as time. Fields `planned…` count all planned wake-ups, the others those that happened.
 pub fn influx(analyses: &[Analysis]) -> String {
     let lines = |analysis: &Analysis| {
-        // A line without a time gets that of its arrival.
-        let at = Some(begun(analysis)).filter(|at| *at != Timestamp::UNIX_EPOCH);
+        // Without a time, the database uses the time of arrival.
+        let at = Some(started_at(analysis)).filter(|at| *at != Timestamp::UNIX_EPOCH);
         let line = |outcome: &Outcome| line(analysis.header.command.name(), outcome, at);
         analysis.outcomes().iter().map(line).collect::<String>()
     };
@@ -59,10 +58,10 @@ fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
     );
     tags.extend(condition.slack_ns.map(|slack| ("slack", slack.to_string())));
     tags.extend(condition.work.sender_cpu().map(|cpu| ("sender_cpu", cpu.to_string())));
-    tags.extend(TOLD_APART_BY.map(|(key, property)| {
+    tags.extend(OPTIONAL_TAGS.map(|(key, property)| {
         (key, condition.value(property).map_or_else(String::new, |value| value.to_string()))
     }));
-    // An empty value is no tag.
+    // Empty tag values are not allowed.
     tags.retain(|(_, value)| !value.is_empty());
     tags
 }
@@ -87,7 +86,7 @@ fn fields(outcome: &Outcome) -> Vec<(String, i64)> {
     fields
 }
 
-/// Blanks, commas and equals signs stand behind a backslash; a line cannot hold a line break.
+/// Escapes blanks, commas and equals signs; line breaks become blanks.
 fn escaped(value: &str) -> String {
     value.chars().fold(String::new(), |mut text, letter| {
         match letter {

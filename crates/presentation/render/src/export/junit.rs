@@ -1,4 +1,4 @@
-//! A run as JUnit XML, which most CI systems show.
+//! JUnit XML, which most CI systems show.
 
 use std::time::Duration;
 
@@ -9,27 +9,26 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::names::{demand, finding, numbers};
 use crate::condition::condition_name;
 
-/// One suite per condition, one case per limit: failed when it is exceeded, skipped when the condition was not
-/// measured as asked.
+/// One suite per condition, one case per limit: failed when exceeded, skipped when the condition was not measured as requested.
 pub fn junit(analyses: &[Analysis], limits: &[Limit]) -> Result<String, String> {
     let mut report = Report::new("howlate");
     for analysis in analyses {
         let checks = checks(analysis, limits);
-        for of_one in checks.chunk_by(|one, other| std::ptr::eq(one.outcome, other.outcome)) {
-            report.add_test_suite(suite(analysis.header.command.name(), of_one));
+        for of_condition in checks.chunk_by(|check, other| std::ptr::eq(check.outcome, other.outcome)) {
+            report.add_test_suite(suite(analysis.header.command.name(), of_condition));
         }
     }
     for_jenkins(&report)
 }
 
-/// A failure of this kind. Surefire's schema demands a type.
+/// A failure of this type. Surefire's schema requires one.
 pub(crate) fn failure(kind: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status.set_type(kind);
     status
 }
 
-/// The XML as Jenkins' schema has it: there `<testsuites>` counts no skipped ones, `<testsuite>` does.
+/// XML for Jenkins' schema, which has no `skipped` count in `<testsuites>`.
 pub(crate) fn for_jenkins(report: &Report) -> Result<String, String> {
     let text = report.to_string().map_err(|error| error.to_string())?;
     Ok(text.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1))

@@ -1,4 +1,4 @@
-//! A run as KCIDB takes reports, schema 5.3: <https://docs.kernelci.org/kcidb/submitter_guide/>.
+//! KCIDB reports, schema 5.3: <https://docs.kernelci.org/kcidb/submitter_guide/>.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks};
 use howlate_model::{Limit, LimitStatistic};
@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::names::{finding, is_lower_bound, title};
 use crate::condition::tags;
 
-/// The origin that stands in front of every identifier; a lab puts its own in its place.
+/// Prefix of all identifiers; a lab replaces it by its own origin.
 const ORIGIN: &str = "howlate";
 
-/// One test per limit of each condition, or per condition. The build is named after the kernel's release.
+/// One test per limit of each condition, or per condition. The build is named after the kernel release.
 pub fn kcidb(analyses: &[Analysis], limits: &[Limit]) -> Result<String, serde_json::Error> {
     let tests: Vec<Value> = analyses.iter().flat_map(|analysis| tests(analysis, limits)).collect();
     let report = json!({ "version": { "major": 5, "minor": 3 }, "tests": tests });
@@ -42,7 +42,7 @@ fn test(analysis: &Analysis, check: &Check<'_>, tag: &str) -> Value {
     Value::Object(test)
 }
 
-/// The numbers of every planned wake-up, by which limits are judged, and those of the wake-ups that happened.
+/// Statistics of all planned wake-ups, by which limits are judged, and of those that happened.
 fn misc(howlate: &str, outcome: &Outcome) -> Value {
     json!({
         "howlate": howlate,
@@ -53,7 +53,7 @@ fn misc(howlate: &str, outcome: &Outcome) -> Value {
     })
 }
 
-/// Seconds, which the readers show with a prefix; none where it is only known to be that or more.
+/// In seconds, which viewers show with a prefix; `None` for a lower bound.
 fn number(check: &Check<'_>) -> Option<Value> {
     let (limit, value) = (check.limit?, check.value.filter(|_| !is_lower_bound(check))?);
     Some(match limit.statistic {
@@ -62,17 +62,18 @@ fn number(check: &Check<'_>) -> Option<Value> {
     })
 }
 
-const fn status(kept: &LimitVerdict) -> &'static str {
-    match kept {
+const fn status(verdict: &LimitVerdict) -> &'static str {
+    match verdict {
         LimitVerdict::Yes => "PASS",
         LimitVerdict::No => "FAIL",
         LimitVerdict::Unknown(_) => "SKIP",
     }
 }
 
-/// Parts of letters, digits, `_` and `-`, joined by dots.
+/// Converts the parts to letters, digits, `_` and `-`, joined by dots.
 fn path(parts: &[&str]) -> String {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
-    let part = |text: &&str| text.chars().map(|one| if fits(one) { one } else { '_' }).collect::<String>();
+    let part =
+        |text: &&str| text.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect::<String>();
     format!("howlate.{}", parts.iter().map(part).collect::<Vec<_>>().join("."))
 }

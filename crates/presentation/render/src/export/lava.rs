@@ -1,4 +1,4 @@
-//! A run as calls of LAVA's `lava-test-case`, for a shell in its overlay:
+//! Calls of LAVA's `lava-test-case`, for a shell in its overlay:
 //! <https://docs.lavasoftware.org/lava/writing-tests.html>.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks};
@@ -8,29 +8,28 @@ use super::names::is_lower_bound;
 use crate::condition::tags;
 use crate::result_columns::{ColumnSpec, MAX, MEDIAN, P99};
 
-/// LAVA runs the text as a shell, and keeps nothing of a comment: it is for those who read the job.
+/// A comment for readers of the job; LAVA runs the text as a shell script.
 const COUNTED: &str =
     "# of every planned wake-up, missed ones included, with the latency they would have had\n";
 
-/// What is handed on of every condition besides its limits.
+/// Statistics of every condition that are reported besides its limits.
 const MEASURED: [ColumnSpec; 3] = [MEDIAN, P99, MAX];
 
-/// One line per number of each condition, in microseconds, then one per limit. What is only known to be that or more is no
-/// measurement: LAVA would draw it as one.
+/// One line per statistic of each condition, in microseconds, and one per limit. Lower bounds are skipped, because LAVA would draw them as measurements.
 pub fn lava(analyses: &[Analysis], limits: &[Limit]) -> String {
-    let runs: String = analyses.iter().map(|analysis| one_run(analysis, limits)).collect();
-    let knows = |analysis: &Analysis| analysis.outcomes().iter().any(Outcome::knows_planned);
-    let counted = if analyses.iter().any(knows) { COUNTED } else { "" };
+    let runs: String = analyses.iter().map(|analysis| run_lines(analysis, limits)).collect();
+    let has_planned = |analysis: &Analysis| analysis.outcomes().iter().any(Outcome::knows_planned);
+    let counted = if analyses.iter().any(has_planned) { COUNTED } else { "" };
     format!("{counted}{runs}")
 }
 
-fn one_run(analysis: &Analysis, limits: &[Limit]) -> String {
+fn run_lines(analysis: &Analysis, limits: &[Limit]) -> String {
     let tags = tags(analysis);
     let measured = checks(analysis, &[]);
     let mut text: String = measured.iter().zip(&tags).map(|(check, tag)| numbers(check, tag)).collect();
     let per_condition = limits.len().max(1);
     for (place, check) in checks(analysis, limits).iter().enumerate().filter(|_| !limits.is_empty()) {
-        text.push_str(&kept(check, &tags[place / per_condition]));
+        text.push_str(&limit_line(check, &tags[place / per_condition]));
     }
     text
 }
@@ -51,7 +50,7 @@ fn numbers(check: &Check<'_>, tag: &str) -> String {
     MEASURED.iter().map(line).collect()
 }
 
-fn kept(check: &Check<'_>, tag: &str) -> String {
+fn limit_line(check: &Check<'_>, tag: &str) -> String {
     let Some(limit) = check.limit else { return String::new() };
     let measurement = match (limit.statistic, check.value) {
         (_, None) => String::new(),
@@ -66,15 +65,15 @@ fn kept(check: &Check<'_>, tag: &str) -> String {
     )
 }
 
-const fn result(kept: &LimitVerdict) -> &'static str {
-    match kept {
+const fn result(verdict: &LimitVerdict) -> &'static str {
+    match verdict {
         LimitVerdict::Yes => "pass",
         LimitVerdict::No => "fail",
         LimitVerdict::Unknown(_) => "skip",
     }
 }
 
-/// LAVA takes decimal numbers; three digits behind the point keep every nanosecond.
+/// Decimal microseconds with all nanoseconds.
 fn nanos_as_micros(nanos: u64) -> String {
     format!("{}.{:03}", nanos / 1_000, nanos % 1_000)
 }

@@ -8,7 +8,6 @@ mod influx;
 mod junit;
 mod kcidb;
 mod lava;
-mod moment;
 mod names;
 mod openmetrics;
 mod osadl;

@@ -1,19 +1,20 @@
-//! What exports call checks, and what they say of them.
+//! Titles and findings of checks, for all exports.
 
-use howlate_analyse::{Check, LimitVerdict, Outcome, UnknownReason};
+use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, UnknownReason};
 use howlate_model::{Latency, Limit, LimitStatistic, Span, Work};
+use jiff::Timestamp;
 
 use crate::caveat;
 use crate::condition::condition_name;
 use crate::ending::why_not_whole;
 use crate::numbers::{at_least, count, micros_in};
 
-/// What a check is about, for people: `… · CPU 0 · load idle: p99.9 at most 100us`.
+/// Title of a check: `… · CPU 0 · load idle: p99.9 at most 100us`.
 pub(super) fn title(check: &Check<'_>) -> String {
     format!("{}: {}", condition_name(check.outcome), demand(check.limit))
 }
 
-/// What is demanded of a condition.
+/// What the limit demands.
 pub(super) fn demand(limit: Option<Limit>) -> String {
     match limit {
         None => "measured as asked".to_owned(),
@@ -25,17 +26,17 @@ pub(super) fn demand(limit: Option<Limit>) -> String {
     }
 }
 
-/// What was found, in a few words: the value and its limit, or the reason why it is not known whether that is kept.
+/// The value and the limit, or why the limit cannot be judged.
 pub fn finding(check: &Check<'_>) -> String {
     match &check.verdict {
         LimitVerdict::Unknown(reason) => reason_of(check, reason),
-        LimitVerdict::Yes | LimitVerdict::No => found(check),
+        LimitVerdict::Yes | LimitVerdict::No => value_and_limit(check),
     }
 }
 
 fn reason_of(check: &Check<'_>, reason: &UnknownReason) -> String {
     match reason {
-        UnknownReason::Spoiled(one) => caveat(one),
+        UnknownReason::Spoiled(reason) => caveat(reason),
         UnknownReason::NotWhole(how) => why_not_whole(*how),
         UnknownReason::NotRecorded => not_said(check).to_owned(),
         UnknownReason::Clipped(from) => format!(
@@ -48,8 +49,8 @@ fn reason_of(check: &Check<'_>, reason: &UnknownReason) -> String {
             Latency::from_nanos(signed(*most))
         ),
         UnknownReason::NotMeasured => "nothing was measured".to_owned(),
-        UnknownReason::TooFew { needed, count: found } => {
-            format!("needs {} wake-ups; only {} were measured", count(*needed), count(*found))
+        UnknownReason::TooFew { needed, count: measured } => {
+            format!("needs {} wake-ups; only {} were measured", count(*needed), count(*measured))
         }
     }
 }
@@ -63,18 +64,18 @@ fn not_said(check: &Check<'_>) -> &'static str {
     }
 }
 
-/// The value that the limit is about, and the limit; the whole result where there is no limit.
-fn found(check: &Check<'_>) -> String {
+/// The value and the limit; without a limit the whole result.
+fn value_and_limit(check: &Check<'_>) -> String {
     let (Some(limit), Some(value)) = (check.limit, check.value) else { return numbers(check.outcome) };
-    let in_words = |value: u64| match limit.statistic {
+    let with_unit = |value: u64| match limit.statistic {
         LimitStatistic::Missed => count(value),
         _ => Latency::from_nanos(signed(value)).to_string(),
     };
-    let value = at_least(is_lower_bound(check), &in_words(value));
-    format!("{} is {value}, limit {}", limit.statistic, in_words(limit.above))
+    let value = at_least(is_lower_bound(check), &with_unit(value));
+    format!("{} is {value}, limit {}", limit.statistic, with_unit(limit.above))
 }
 
-/// Whether the value that the limit is about is only known to be that or more.
+/// Whether the checked value is a lower bound.
 pub(super) fn is_lower_bound(check: &Check<'_>) -> bool {
     let of_wakeups =
         |limit: &Limit| !matches!(limit.statistic, LimitStatistic::Missed | LimitStatistic::Loop);
@@ -96,12 +97,12 @@ pub(super) fn numbers(outcome: &Outcome) -> String {
     )
 }
 
-/// How many the numbers are of: what a person reads first counts every planned wake-up, in every export.
+/// Number of planned wake-ups, which all exports count first.
 pub(super) fn planned(outcome: &Outcome) -> u64 {
     outcome.planned().count()
 }
 
-/// What the numbers are of, in words.
+/// What the numbers count.
 fn counted(outcome: &Outcome) -> &'static str {
     if outcome.knows_planned() && outcome.condition.work.period().is_some() {
         "planned wake-ups"
@@ -112,4 +113,9 @@ fn counted(outcome: &Outcome) -> &'static str {
 
 fn signed(nanos: u64) -> i64 {
     i64::try_from(nanos).unwrap_or(i64::MAX)
+}
+
+/// Start time; 1970 where the header has none in RFC 3339.
+pub(super) fn started_at(analysis: &Analysis) -> Timestamp {
+    analysis.header.started.parse().unwrap_or(Timestamp::UNIX_EPOCH)
 }

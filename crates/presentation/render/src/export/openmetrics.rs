@@ -1,20 +1,19 @@
-//! The metrics for Prometheus as OpenMetrics 1.0: <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+//! OpenMetrics 1.0: <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 //!
-//! Names, labels and values are the same. A bound is written as Go writes a float, and the end is marked, so that an answer that
-//! was cut short is not taken for a whole one.
+//! Names, labels and values are those of the Prometheus format. Bounds are formatted as Go does, and the end is marked, so that truncated output is detected.
 
-/// What `le` begins with; it is the last label of a bucket.
+/// Start of the `le` label, the last label of a bucket.
 const BOUND: &str = "le=\"";
-/// What the samples of a counter end in.
+/// Suffix of a counter's samples.
 const TOTAL: &str = "_total";
-/// Below this, Go writes a float with an exponent.
+/// Go formats smaller numbers with an exponent.
 const SMALLEST_WITHOUT_EXPONENT: f64 = 1e-4;
 
-/// The text that [`crate::prometheus`] gives, as OpenMetrics.
+/// Converts the output of [`crate::prometheus`] to OpenMetrics.
 pub fn openmetrics(prometheus: &str) -> String {
     let mut text = String::with_capacity(prometheus.len() + prometheus.len() / 16);
     for line in prometheus.lines() {
-        match (bound(line), of_counter(line)) {
+        match (bound(line), counter_comment(line)) {
             (Some((before, bound, after)), _) => text.extend([before, &canonical(bound), after]),
             (_, Some((before, after))) => text.extend([before, after]),
             _ => text.push_str(line),
@@ -24,7 +23,7 @@ pub fn openmetrics(prometheus: &str) -> String {
     text + "# EOF\n"
 }
 
-/// A bucket's line around its bound.
+/// The parts of a bucket's line before, in and after the bound.
 fn bound(line: &str) -> Option<(&str, &str, &str)> {
     let is_bucket = !line.starts_with('#') && line.split('{').next()?.ends_with("_bucket");
     let at = line.rfind(BOUND).filter(|_| is_bucket)? + BOUND.len();
@@ -32,14 +31,14 @@ fn bound(line: &str) -> Option<(&str, &str, &str)> {
     Some((&line[..at], &line[at..at + length], &line[at + length..]))
 }
 
-/// What is said of a counter around what its name ends in, which only its samples have there.
-fn of_counter(line: &str) -> Option<(&str, &str)> {
+/// The parts of a counter's `HELP` or `TYPE` line around the suffix, which only its samples have in OpenMetrics.
+fn counter_comment(line: &str) -> Option<(&str, &str)> {
     let name = line.strip_prefix("# HELP ").or_else(|| line.strip_prefix("# TYPE "))?.split(' ').next()?;
     let at = "# HELP ".len() + name.strip_suffix(TOTAL)?.len();
     Some((&line[..at], &line[at + TOTAL.len()..]))
 }
 
-/// `1` as `1.0`, `0.00001` as `1e-05`; `+Inf` stays.
+/// `1` → `1.0`, `0.00001` → `1e-05`; `+Inf` is unchanged.
 fn canonical(bound: &str) -> String {
     match bound.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 && value < SMALLEST_WITHOUT_EXPONENT => {

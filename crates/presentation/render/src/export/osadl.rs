@@ -1,41 +1,46 @@
-//! Periodic threads as OSADL's RT Dataset 1.0, which its plotter draws: <https://github.com/osadl/Latencyplot>.
+//! OSADL's RT Dataset 1.0 of periodic threads, drawn by its plotter: <https://github.com/osadl/Latencyplot>.
 //!
-//! A dataset is one condition on all its CPUs. Classes are microseconds, and what happened is counted, as cyclictest does.
+//! A dataset is one condition on all its CPUs. Classes are microseconds and count wake-ups that happened, as cyclictest does.
 
 use howlate_analyse::{Analysis, Outcome, grouped};
 use howlate_model::{Distribution, Property, WorkKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::moment::begun;
+use super::names::started_at;
 use crate::to_repeat;
 
-/// Classes of each core: 10 ms. What is later is counted beside them.
+/// Most classes per core: 10 ms. Later wake-ups count as overflows.
 const MOST_CLASSES: u64 = 10_000;
 const A_MICROSECOND: u64 = 1_000;
 
-/// A dataset a line, one for each condition of periodic threads, whatever their CPUs; `None` where there is none.
+/// One dataset per line and condition of periodic threads; `None` without any.
 pub fn osadl(analyses: &[Analysis]) -> Option<String> {
-    let of = |analysis: &Analysis| -> Vec<String> {
+    let dataset_lines = |analysis: &Analysis| -> Vec<String> {
         let conditions = conditions(analysis);
         conditions.iter().map(|threads| format!("{}\n", dataset(analysis, threads))).collect()
     };
-    let lines: String = analyses.iter().flat_map(of).collect();
+    let lines: String = analyses.iter().flat_map(dataset_lines).collect();
     (!lines.is_empty()).then_some(lines)
 }
 
-/// Threads that ran side by side, in the order of their CPUs.
+/// Threads that ran side by side, in order of their CPUs.
 fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
-    let key = |one: &Outcome| -> Vec<String> {
-        let apart = |property: &&Property| !matches!(property, Property::Cpu | Property::Thread);
-        Property::ALL.iter().filter(apart).map(|property| property.text(&one.condition)).collect()
+    let key = |outcome: &Outcome| -> Vec<String> {
+        let is_of_condition = |property: &&Property| !matches!(property, Property::Cpu | Property::Thread);
+        Property::ALL
+            .iter()
+            .filter(is_of_condition)
+            .map(|property| property.text(&outcome.condition))
+            .collect()
     };
-    let is_periodic = |one: &&Outcome| one.condition.work.kind() == WorkKind::Cyclic && one.count() > 0;
+    let is_periodic =
+        |outcome: &&Outcome| outcome.condition.work.kind() == WorkKind::Cyclic && outcome.count() > 0;
     let periodic = analysis.outcomes().iter().filter(is_periodic);
     let mut conditions = grouped(periodic.map(|outcome| (key(outcome), outcome)));
     conditions
         .iter_mut()
-        .for_each(|threads| threads.sort_by_key(|one| (one.condition.cpu, one.condition.thread)));
+        .for_each(|threads| threads.sort_by_key(|thread| (thread.condition.cpu, thread.condition.thread)));
     conditions
 }
 
@@ -46,40 +51,41 @@ fn dataset(analysis: &Analysis, threads: &[&Outcome]) -> Value {
     let (vendor, kind) = system.processor.split_once(' ').unwrap_or((&system.processor, ""));
     json!({
         "format": { "name": "RT Dataset", "version": "1.0" },
-        "timestamps": { "origin": header.started, "dataset": lines(analysis) },
+        "timestamps": { "origin": header.started, "dataset": dataset_time(analysis) },
         "system": { "hostname": host.map_or("", String::as_str) },
         "processor": { "family": system.architecture, "vendor": vendor, "type": kind },
         "kernel": { "version": condition.kernel, "config": [], "cmdline": system.command_line },
         "condition": {
             "load": condition.load.to_string(),
-            "cycles": threads.iter().map(|one| one.count()).max(),
+            "cycles": threads.iter().map(|thread| thread.count()).max(),
             "interval": condition.work.length().as_nanos() / A_MICROSECOND,
             "cyclictest": to_repeat(analysis),
             "policy": Property::Policy.text(condition),
-            "cpus": threads.iter().map(|one| one.condition.cpu).collect::<Vec<_>>(),
+            "cpus": threads.iter().map(|thread| thread.condition.cpu).collect::<Vec<_>>(),
         },
         "latency": latency(threads),
     })
 }
 
-/// When the dataset was made: with its recording, so that the same recording gives the same text.
-fn lines(analysis: &Analysis) -> String {
-    let at = begun(analysis);
+/// Time of the dataset: that of its recording, so that the output is reproducible.
+fn dataset_time(analysis: &Analysis) -> String {
+    let at = started_at(analysis);
     if at == Timestamp::UNIX_EPOCH { String::new() } else { at.to_string() }
 }
 
-/// The classes, then of each core how many wake-ups each of them has.
+/// The classes, then the counts per class of each core.
 fn latency(threads: &[&Outcome]) -> Value {
-    let maxima: Vec<u64> = threads.iter().map(|one| micros(one.latency())).collect();
+    let maxima: Vec<u64> = threads.iter().map(|thread| micros(thread.latency())).collect();
     let classes = maxima.iter().max().map_or(0, |most| most + 1).min(MOST_CLASSES);
-    let counted: Vec<(Vec<u64>, u64)> = threads.iter().map(|one| counts(one.latency(), classes)).collect();
+    let core_counts: Vec<(Vec<u64>, u64)> =
+        threads.iter().map(|thread| counts(thread.latency(), classes)).collect();
     let cores =
-        std::iter::once((0..classes).collect()).chain(counted.iter().map(|(counts, _)| counts.clone()));
+        std::iter::once((0..classes).collect()).chain(core_counts.iter().map(|(counts, _)| counts.clone()));
     json!({
         "granularity": "microseconds",
         "cores": cores.collect::<Vec<_>>(),
         "maxima": maxima,
-        "overflows": counted.iter().map(|(_, beyond)| *beyond).collect::<Vec<_>>(),
+        "overflows": core_counts.iter().map(|(_, beyond)| *beyond).collect::<Vec<_>>(),
     })
 }
 
@@ -89,12 +95,12 @@ fn micros(latency: &Distribution) -> u64 {
     u64::try_from(nanos).unwrap_or(0) / A_MICROSECOND
 }
 
-/// How many wake-ups are in each class, and how many beyond.
+/// Number of wake-ups in each class, and beyond.
 fn counts(latency: &Distribution, classes: u64) -> (Vec<u64>, u64) {
     let mut counts = vec![0; usize::try_from(classes).unwrap_or(0)];
     let (most, mut beyond) = (micros(latency), 0);
     for bucket in latency.buckets() {
-        // A bucket that is wider than the class of the maximum does not go beyond it.
+        // A bucket wider than a class must not exceed the maximum.
         let class = (bucket.highest / A_MICROSECOND).min(most);
         match usize::try_from(class).ok().and_then(|class| counts.get_mut(class)) {
             Some(count) => *count += bucket.count,

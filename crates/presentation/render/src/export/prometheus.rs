@@ -1,8 +1,7 @@
-//! A run for Prometheus, as a file that node_exporter's textfile collector reads:
+//! Prometheus' text format, as a file for node_exporter's textfile collector:
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>.
 //!
-//! Seconds, as Prometheus wants them, and a label for each property that a condition has. Quantiles and the maximum
-//! stand beside the buckets, as what is estimated from buckets is off by up to their width.
+//! Values are seconds; each property of a condition is a label. Quantiles and the maximum are exported besides buckets, because estimates from buckets are off by up to their width.
 
 use std::fmt::Write as _;
 
@@ -11,56 +10,60 @@ use howlate_analyse::{Analysis, Outcome, is_measured_as_requested};
 use howlate_model::{Bucket, Distribution, EndReason, HasProperties, Latency, Property};
 use jiff::Timestamp;
 
-use super::moment::begun;
+use super::names::started_at;
 use crate::native_buckets::{NativeBuckets, SCHEMA, ZERO};
 use crate::untrusted_text::legible_lines;
 
-/// Upper bounds in each power of ten, a quarter apart: the preferred numbers R10 of ISO 3, in hundredths.
+/// Upper bounds within a power of ten: the preferred numbers R10 of ISO 3, in hundredths.
 const BOUNDS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
-/// Powers of ten of the bounds, as hundredths of so many nanoseconds: from 1 µs to 10 s.
+/// Powers of ten of the bounds, in hundredths of nanoseconds: from 1 µs to 10 s.
 const POWERS: [u64; 7] = [10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 /// The last bound, in nanoseconds.
 const LAST: u64 = 10_000_000_000;
-/// Places of those among [`BOUNDS`] that make steps of 1, 2 and 5: where there are many conditions, as each bucket is a series
-/// that Prometheus holds in memory. They are among the others, so that what is added up over `le` goes on where conditions come.
+/// Indices in [`BOUNDS`] of the steps 1, 2 and 5, used with many conditions, because Prometheus holds a series per bucket in memory. They are a subset, so that sums over `le` continue when conditions are added.
 const COARSE: [usize; 3] = [0, 3, 7];
-/// From so many conditions on.
+/// Number of conditions above which bounds are coarse.
 const MANY: usize = 64;
-/// Conditions that are exported, with some 30 series of each: all that a watched program can have.
+/// Most conditions that are exported, with about 30 series of each: as many as a watched program can have.
 const MOST: usize = 512;
-/// Quantiles, each with how many wake-ups it takes.
+/// Quantiles, and the wake-ups that each needs.
 const QUANTILES: [(f64, u64); 4] = [(0.5, 1), (0.99, 100), (0.999, 1_000), (0.9999, 10_000)];
 
-/// Labels and numbers of one condition.
-struct Row<'a> {
+/// Labels and values of a condition.
+struct MetricRow<'a> {
     labels: String,
     outcome: &'a Outcome,
     planned: std::borrow::Cow<'a, Distribution>,
 }
 
-/// Everything of these recordings, each of which has a label of its name where they are several.
+/// All metrics of these recordings; if there are several, each has a label with its name.
 pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
     exposed(analyses, names, histograms)
 }
 
-/// The same as OpenMetrics 2.0, a draft as of August 2026, whose histograms have native buckets as well:
+/// OpenMetrics 2.0, a draft as of August 2026, whose histograms also have native buckets:
 /// <https://prometheus.io/docs/specs/om/open_metrics_spec_2_0/>.
 pub fn openmetrics2(analyses: &[&Analysis], names: &[String]) -> String {
     exposed(analyses, names, composites) + "# EOF\n"
 }
 
-fn exposed(analyses: &[&Analysis], names: &[String], histograms: fn(&mut String, &[Row<'_>])) -> String {
+fn exposed(
+    analyses: &[&Analysis],
+    names: &[String],
+    histograms: fn(&mut String, &[MetricRow<'_>]),
+) -> String {
     let mut text = String::new();
-    let of = |name: &str| if analyses.len() > 1 { vec![("recording", name.to_owned())] } else { Vec::new() };
-    let each: Vec<(&Analysis, Vec<(&'static str, String)>)> =
-        analyses.iter().zip(names).map(|(analysis, name)| (*analysis, of(name))).collect();
-    runs(&mut text, &each);
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    for (analysis, of) in &each {
+    let recording_label =
+        |name: &str| if analyses.len() > 1 { vec![("recording", name.to_owned())] } else { Vec::new() };
+    let labelled_runs: Vec<(&Analysis, Vec<(&'static str, String)>)> =
+        analyses.iter().zip(names).map(|(analysis, name)| (*analysis, recording_label(name))).collect();
+    runs(&mut text, &labelled_runs);
+    let mut rows: Vec<MetricRow<'_>> = Vec::new();
+    for (analysis, run_labels) in &labelled_runs {
         let room = MOST.saturating_sub(rows.len());
-        rows.extend(analysis.outcomes().iter().take(room).map(|outcome| Row::new(outcome, of)));
+        rows.extend(analysis.outcomes().iter().take(room).map(|outcome| MetricRow::new(outcome, run_labels)));
     }
-    let conditions: usize = each.iter().map(|(analysis, _)| analysis.outcomes().len()).sum();
+    let conditions: usize = labelled_runs.iter().map(|(analysis, _)| analysis.outcomes().len()).sum();
     left_out(&mut text, conditions - rows.len());
     histograms(&mut text, &rows);
     quantiles(&mut text, &rows);
@@ -80,29 +83,32 @@ fn exposed(analyses: &[&Analysis], names: &[String], histograms: fn(&mut String,
     text
 }
 
-/// How often and for how long event loops of a watched program stayed away, where there are any.
-fn event_loops(text: &mut String, rows: &[Row<'_>]) {
-    let of = |row: &Row<'_>| row.outcome.rhythm.as_deref().and_then(Rhythm::event_loop).cloned();
-    if !rows.iter().any(|row| of(row).is_some()) {
+/// Metrics of event loops of watched programs.
+fn event_loops(text: &mut String, rows: &[MetricRow<'_>]) {
+    let event_loop =
+        |row: &MetricRow<'_>| row.outcome.rhythm.as_deref().and_then(Rhythm::event_loop).cloned();
+    if !rows.iter().any(|row| event_loop(row).is_some()) {
         return;
     }
     let help = "Iterations of an event loop: from one wait for events to the next.";
     gauge(text, "howlate_event_loop_iterations", help, rows, |row| {
-        Some(of(row)?.iterations.count().to_string())
+        Some(event_loop(row)?.iterations.count().to_string())
     });
     let help = "Those that were longer than --loop-above.";
-    gauge(text, "howlate_event_loop_long_iterations", help, rows, |row| Some(of(row)?.long.to_string()));
+    gauge(text, "howlate_event_loop_long_iterations", help, rows, |row| {
+        Some(event_loop(row)?.long.to_string())
+    });
     let help = "The longest of them.";
     gauge(text, "howlate_event_loop_iteration_max_seconds", help, rows, |row| {
-        Some(seconds(i128::from(of(row)?.iterations.max()?.as_nanos())))
+        Some(seconds(i128::from(event_loop(row)?.iterations.max()?.as_nanos())))
     });
 }
 
-fn threads(row: &Row<'_>) -> Option<u64> {
+fn threads(row: &MetricRow<'_>) -> Option<u64> {
     row.outcome.rhythm.as_deref().and_then(Rhythm::threads)
 }
 
-/// Says how many conditions are not exported, if there are any.
+/// The number of conditions that are not exported, if any.
 fn left_out(text: &mut String, count: usize) {
     if count > 0 {
         const NAME: &str = "howlate_conditions_left_out";
@@ -111,44 +117,44 @@ fn left_out(text: &mut String, count: usize) {
     }
 }
 
-impl<'a> Row<'a> {
-    fn new(outcome: &'a Outcome, of: &[(&'static str, String)]) -> Self {
+impl<'a> MetricRow<'a> {
+    fn new(outcome: &'a Outcome, run_labels: &[(&'static str, String)]) -> Self {
         let own = Property::ALL
             .iter()
             .filter_map(|property| Some((property.name(), outcome.value(*property)?.to_string())));
-        let labels: Vec<(&str, String)> = of.iter().cloned().chain(own).collect();
+        let labels: Vec<(&str, String)> = run_labels.iter().cloned().chain(own).collect();
         Self { labels: labelled(&labels), outcome, planned: outcome.planned() }
     }
 }
 
-/// `key="value",…`, as names of Prometheus and with what must not stand in quotes, or in a terminal, escaped.
+/// `key="value",…`, with names and values escaped for Prometheus and terminals.
 pub(crate) fn labelled(labels: &[(&str, String)]) -> String {
-    let one = |(key, value): &(&str, String)| {
+    let label = |(key, value): &(&str, String)| {
         let value = legible_lines(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         format!("{}=\"{value}\"", key.replace('-', "_"))
     };
-    labels.iter().map(one).collect::<Vec<_>>().join(",")
+    labels.iter().map(label).collect::<Vec<_>>().join(",")
 }
 
-/// What a metric is, before its series.
+/// The `HELP` and `TYPE` lines of a metric.
 pub(crate) fn family(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
 }
 
-/// When each run was begun, and whether what it says can be trusted.
-fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
-    let labels = |analysis: &Analysis, of: &[(&'static str, String)]| {
+/// Start of each run, and whether its results can be trusted.
+fn runs(text: &mut String, labelled_runs: &[(&Analysis, Vec<(&'static str, String)>)]) {
+    let labels = |analysis: &Analysis, run_labels: &[(&'static str, String)]| {
         let command = ("command", analysis.header.command.to_string());
-        labelled(&of.iter().cloned().chain([command]).collect::<Vec<_>>())
+        labelled(&run_labels.iter().cloned().chain([command]).collect::<Vec<_>>())
     };
     family(text, "howlate_run_start_time_seconds", "gauge", "When the run was begun, in seconds since 1970.");
-    for (analysis, of) in each {
-        let at = begun(analysis);
+    for (analysis, run_labels) in labelled_runs {
+        let at = started_at(analysis);
         if at != Timestamp::UNIX_EPOCH {
             let _ = writeln!(
                 text,
                 "howlate_run_start_time_seconds{{{}}} {}",
-                labels(analysis, of),
+                labels(analysis, run_labels),
                 at.as_second()
             );
         }
@@ -159,28 +165,29 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
         "gauge",
         "1 for a run that did all that was asked, to its end or, while it is watched, so far; otherwise 0.",
     );
-    for (analysis, of) in each {
+    for (analysis, run_labels) in labelled_runs {
         let whole = match &analysis.end {
             Some(end) => end.how == EndReason::Done,
             None => analysis.is_running,
         } && is_measured_as_requested(analysis);
-        let _ = writeln!(text, "howlate_run_trustworthy{{{}}} {}", labels(analysis, of), u8::from(whole));
+        let _ =
+            writeln!(text, "howlate_run_trustworthy{{{}}} {}", labels(analysis, run_labels), u8::from(whole));
     }
 }
 
-/// The name of the histograms, and what they are.
+/// Name and help text of the histograms.
 const LATENCY: &str = "howlate_wakeup_latency_seconds";
 const LATENCY_HELP: &str = "How much later than asked planned wake-ups ran, missed ones included.";
 
-/// One line for each condition.
-fn composites(text: &mut String, rows: &[Row<'_>]) {
+/// One line per condition, as in OpenMetrics 2.0.
+fn composites(text: &mut String, rows: &[MetricRow<'_>]) {
     family(text, LATENCY, "histogram", LATENCY_HELP);
-    for Row { labels, planned, .. } in rows {
+    for MetricRow { labels, planned, .. } in rows {
         let (count, sum) = (planned.count(), seconds(planned.sum_nanos()));
         let bounds = cumulated(planned, rows.len() > MANY).into_iter();
         let classic: String =
             bounds.map(|(bound, count)| format!("{}:{count},", seconds(i128::from(bound)))).collect();
-        // What was not told apart is in no bucket.
+        // Values of imported histograms beyond the last bucket have no native bucket.
         let native = if planned.clipped().is_none() { native(planned) } else { String::new() };
         let _ = writeln!(
             text,
@@ -189,7 +196,7 @@ fn composites(text: &mut String, rows: &[Row<'_>]) {
     }
 }
 
-/// Native buckets, in the order of the specification, with a comma behind them.
+/// Native buckets in the order of the specification, with a trailing comma.
 fn native(planned: &Distribution) -> String {
     let NativeBuckets { zero, spans, counts } = NativeBuckets::of(planned);
     let zeros = format!("schema:{SCHEMA},zero_threshold:{ZERO:e},zero_count:{zero},");
@@ -201,11 +208,11 @@ fn native(planned: &Distribution) -> String {
     format!("{zeros}positive_spans:[{}],positive_buckets:[{}],", spans.join(","), counts.join(","))
 }
 
-fn histograms(text: &mut String, rows: &[Row<'_>]) {
+fn histograms(text: &mut String, rows: &[MetricRow<'_>]) {
     const NAME: &str = LATENCY;
     family(text, NAME, "histogram", LATENCY_HELP);
     let is_coarse = rows.len() > MANY;
-    for Row { labels, planned, .. } in rows {
+    for MetricRow { labels, planned, .. } in rows {
         for (bound, count) in cumulated(planned, is_coarse) {
             let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"{}\"}} {count}", seconds(i128::from(bound)));
         }
@@ -215,19 +222,19 @@ fn histograms(text: &mut String, rows: &[Row<'_>]) {
     }
 }
 
-/// How many latencies are no longer than each bound, in nanoseconds; of a bucket that holds one, all are counted above it.
+/// Number of latencies up to each bound, in nanoseconds. A bucket that contains a bound counts as above it.
 fn cumulated(planned: &Distribution, is_coarse: bool) -> Vec<(u64, u64)> {
     let (mut buckets, mut count) = (planned.buckets().peekable(), 0);
-    let nanos = |latency: Option<Latency>| latency.map(|one| one.as_nanos().max(0).unsigned_abs());
+    let nanos = |latency: Option<Latency>| latency.map(|latency| latency.as_nanos().max(0).unsigned_abs());
     let (clipped, largest) = (nanos(planned.clipped()), nanos(planned.max()).unwrap_or(0));
-    let is_wanted = |place: usize| !is_coarse || COARSE.contains(&place);
+    let is_step = |place: usize| !is_coarse || COARSE.contains(&place);
     let steps: Vec<u64> =
-        BOUNDS.iter().enumerate().filter(|(place, _)| is_wanted(*place)).map(|(_, bound)| *bound).collect();
+        BOUNDS.iter().enumerate().filter(|(place, _)| is_step(*place)).map(|(_, bound)| *bound).collect();
     let bounds = POWERS.iter().flat_map(|power| steps.iter().map(move |bound| bound * power)).chain([LAST]);
     let up_to = |bound: u64| {
-        // What was not told apart is only known to be as large as the largest at most.
-        let is_known = |bucket: &Bucket| clipped.is_none_or(|from| bucket.highest < from) || largest <= bound;
-        while let Some(bucket) = buckets.next_if(|bucket| bucket.highest <= bound && is_known(bucket)) {
+        // Values beyond an imported histogram's end may be as large as the maximum.
+        let is_below = |bucket: &Bucket| clipped.is_none_or(|from| bucket.highest < from) || largest <= bound;
+        while let Some(bucket) = buckets.next_if(|bucket| bucket.highest <= bound && is_below(bucket)) {
             count += bucket.count;
         }
         (bound, count)
@@ -235,13 +242,13 @@ fn cumulated(planned: &Distribution, is_coarse: bool) -> Vec<(u64, u64)> {
     bounds.map(up_to).collect()
 }
 
-fn quantiles(text: &mut String, rows: &[Row<'_>]) {
+fn quantiles(text: &mut String, rows: &[MetricRow<'_>]) {
     const NAME: &str = "howlate_wakeup_latency_quantile_seconds";
     family(text, NAME, "gauge", "Quantiles of the same, within 1 %; none where too few wake-ups tell it.");
-    for Row { labels, planned, .. } in rows {
+    for MetricRow { labels, planned, .. } in rows {
         for (quantile, _) in QUANTILES.iter().filter(|(_, needed)| planned.count() >= *needed) {
-            let known = planned.quantile(*quantile).filter(|value| planned.clipped() != Some(*value));
-            if let Some(value) = known {
+            let exact = planned.quantile(*quantile).filter(|value| planned.clipped() != Some(*value));
+            if let Some(value) = exact {
                 let value = seconds(i128::from(value.as_nanos()));
                 let _ = writeln!(text, "{NAME}{{{labels},q=\"{quantile}\"}} {value}");
             }
@@ -253,8 +260,8 @@ fn gauge(
     text: &mut String,
     name: &str,
     help: &str,
-    rows: &[Row<'_>],
-    value: impl Fn(&Row<'_>) -> Option<String>,
+    rows: &[MetricRow<'_>],
+    value: impl Fn(&MetricRow<'_>) -> Option<String>,
 ) {
     family(text, name, "gauge", help);
     for row in rows {
@@ -264,7 +271,7 @@ fn gauge(
     }
 }
 
-/// Nanoseconds as seconds, with nothing lost.
+/// Nanoseconds as decimal seconds, exactly.
 pub(crate) fn seconds(nanos: i128) -> String {
     const A_SECOND: u128 = 1_000_000_000;
     let (sign, size) = (if nanos < 0 { "-" } else { "" }, nanos.unsigned_abs());
@@ -282,7 +289,7 @@ mod tests {
 
     use super::*;
 
-    /// So many conditions, in which nothing was measured.
+    /// Conditions without measurements.
     fn analysis_of_sleeps(conditions: usize) -> Analysis {
         let sleep = |length: usize| {
             let target_ns = Span::from_micros(length as u64 + 1);
@@ -311,12 +318,15 @@ mod tests {
             latencies.record(Latency::from_nanos(micros * 1_000));
         }
         let counts = cumulated(&latencies, false);
-        let at = |bound: u64| counts.iter().find(|one| one.0 == bound).unwrap().1;
+        let at = |bound: u64| counts.iter().find(|bucket| bucket.0 == bound).unwrap().1;
         assert_eq!((counts.len(), at(12_500), at(400_000), at(630_000), at(LAST)), (71, 4, 4, 5, 5));
         assert!(counts.is_sorted(), "bounds and counts only grow");
         let coarse = cumulated(&latencies, true);
-        assert_eq!(coarse.iter().map(|one| one.0).take(4).collect::<Vec<_>>(), [1_000, 2_000, 5_000, 10_000]);
-        assert!(coarse.len() == 22 && coarse.iter().all(|one| counts.contains(one)));
+        assert_eq!(
+            coarse.iter().map(|bucket| bucket.0).take(4).collect::<Vec<_>>(),
+            [1_000, 2_000, 5_000, 10_000]
+        );
+        assert!(coarse.len() == 22 && coarse.iter().all(|bucket| counts.contains(bucket)));
     }
 
     #[test]
@@ -342,8 +352,8 @@ mod tests {
         let series = |conditions: usize| {
             let analysis = analysis_of_sleeps(conditions);
             let text = prometheus(&[&analysis], &[String::new()]);
-            let said = text.lines().find_map(|line| line.strip_prefix("howlate_conditions_left_out "));
-            (text.lines().filter(|line| !line.starts_with('#')).count(), said.map(str::to_owned))
+            let left_out = text.lines().find_map(|line| line.strip_prefix("howlate_conditions_left_out "));
+            (text.lines().filter(|line| !line.starts_with('#')).count(), left_out.map(str::to_owned))
         };
         let (few, many, too_many) = (series(MANY), series(MOST), series(MOST + 9));
         assert_eq!((few.1, many.1, too_many.1.as_deref()), (None, None, Some("9")));
@@ -370,7 +380,7 @@ mod tests {
         let mut thread = ThreadSummary::new(0, at(0));
         let (from, until, blocked, ready) = (at(0), at(30), Span::ZERO, Span::ZERO);
         let (tid, wait, file) = (7, LoopWait::Epoll, Some(3));
-        let one = Iteration {
+        let iteration = Iteration {
             tid,
             wait,
             file,
@@ -382,7 +392,7 @@ mod tests {
             longest_sleep: None,
             stack: Vec::new(),
         };
-        thread.record_loop_iteration(&one, Span::from_millis(10), None, 1);
+        thread.record_loop_iteration(&iteration, Span::from_millis(10), None, 1);
         thread.reasons(at(50), "bpf").iter().for_each(|line| analysis.add(line));
         let text = prometheus(&[&analysis], &[String::new()]);
         for (name, value) in

@@ -1,4 +1,4 @@
-//! A run in the Test Anything Protocol, version 13, which `prove` and the kernel's parsers read:
+//! Test Anything Protocol, version 13, which `prove` and the kernel's parsers read:
 //! <https://testanything.org/tap-version-13-specification.html>.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
@@ -6,8 +6,7 @@ use howlate_model::{Limit, LimitStatistic};
 
 use super::names::{finding, is_lower_bound, planned, title};
 
-/// One test point per limit of each condition: `not ok` when it is exceeded, skipped when the condition was not
-/// measured as asked.
+/// One test point per limit of each condition: `not ok` when exceeded, skipped when the condition was not measured as requested.
 pub fn tap(analyses: &[Analysis], limits: &[Limit]) -> String {
     let all: Vec<Check<'_>> = analyses.iter().flat_map(|analysis| checks(analysis, limits)).collect();
     let points = all.iter().zip(1..).map(|(check, number)| point(number, check));
@@ -23,12 +22,12 @@ fn point(number: usize, check: &Check<'_>) -> String {
     format!("{ok} {number} - {}{skip}\n{}", escaped(&title(check)), diagnosis(check))
 }
 
-/// A hash sign in a name would begin a directive.
+/// Escapes `#`, which would start a directive.
 fn escaped(text: &str) -> String {
     text.replace('#', "\\#")
 }
 
-/// The value as data, where there is one.
+/// The value and the limit as YAML.
 fn diagnosis(check: &Check<'_>) -> String {
     let (Some(limit), Some(value)) = (check.limit, check.value) else { return String::new() };
     let unit = if limit.statistic == LimitStatistic::Missed { "" } else { "_ns" };

@@ -1,16 +1,16 @@
-//! The same for machines.
+//! The JSON output of `howlate gaps`.
 
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapShare, Stall};
 use howlate_model::schema_as_written;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Gaps;
+use super::GapsReport;
 
 /// What `howlate gaps --json` prints.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "Gaps")]
-struct Document {
+struct GapsDocument {
     /// Of these names: 1.
     format: u32,
     /// The version of the program.
@@ -157,11 +157,11 @@ struct StallsEntry {
     worst: Vec<WorstEntry>,
 }
 
-impl Gaps {
-    /// For machines, on one line.
+impl GapsReport {
+    /// As one line of JSON.
     pub fn json(&self) -> serde_json::Result<String> {
         let run = &self.run;
-        let document = Document {
+        let document = GapsDocument {
             format: 1,
             howlate: env!("CARGO_PKG_VERSION"),
             command: "gaps",
@@ -181,13 +181,13 @@ impl Gaps {
         Ok(serde_json::to_string(&document)? + "\n")
     }
 
-    fn cpu_entry(&self, one: &CpuGaps) -> CpuEntry {
-        let counted = &one.counted;
+    fn cpu_entry(&self, cpu: &CpuGaps) -> CpuEntry {
+        let counted = &cpu.counted;
         CpuEntry {
             cpu: counted.cpu,
             count: counted.gaps,
             total_ns: counted.total.as_nanos(),
-            ppm: one.ppm(),
+            ppm: cpu.ppm(),
             max_ns: counted.longest.as_nanos(),
             lasted_ns: counted.lasted.as_nanos(),
             turns: counted.turns,
@@ -195,30 +195,30 @@ impl Gaps {
             lost: counted.lost,
             moved: counted.moved,
             waited_ns: counted.waited.map(|waited| waited.as_nanos()),
-            stolen_ns: one.account.stolen.map(|stolen| stolen.as_nanos()),
-            nmis: one.account.nmis,
-            smis: one.account.smis,
-            by: one.by.iter().map(share).collect(),
-            histogram: one.histogram.buckets().map(bucket).collect(),
-            worst: one.worst.iter().map(|gap| self.worst_entry(gap)).collect(),
+            stolen_ns: cpu.account.stolen.map(|stolen| stolen.as_nanos()),
+            nmis: cpu.account.nmis,
+            smis: cpu.account.smis,
+            by: cpu.by.iter().map(share).collect(),
+            histogram: cpu.histogram.buckets().map(bucket).collect(),
+            worst: cpu.worst.iter().map(|gap| self.worst_entry(gap)).collect(),
         }
     }
 
-    fn worst_entry(&self, one: &ExplainedGap) -> WorstEntry {
+    fn worst_entry(&self, gap: &ExplainedGap) -> WorstEntry {
         let part = |part: &howlate_analyse::gaps::GapPart| PartEntry {
             kind: part.cause.kind.name(),
             name: part.cause.name.to_string(),
             ns: part.length.as_nanos(),
         };
-        let stall = Stall { from: one.gap.from, length: one.gap.length };
-        WorstEntry { parts: one.parts.iter().map(part).collect(), ..self.stall_entry(&stall) }
+        let stall = Stall { from: gap.gap.from, length: gap.gap.length };
+        WorstEntry { parts: gap.parts.iter().map(part).collect(), ..self.stall_entry(&stall) }
     }
 
-    fn stall_entry(&self, one: &Stall) -> WorstEntry {
+    fn stall_entry(&self, stall: &Stall) -> WorstEntry {
         WorstEntry {
-            at_ns: one.from.as_nanos(),
-            time: self.when(one.from).to_string(),
-            length_ns: one.length.as_nanos(),
+            at_ns: stall.from.as_nanos(),
+            time: self.when(stall.from).to_string(),
+            length_ns: stall.length.as_nanos(),
             parts: Vec::new(),
         }
     }
@@ -228,30 +228,30 @@ impl Gaps {
         StallsEntry {
             count: stalls.count,
             total_ns: stalls.total.as_nanos(),
-            max_ns: stalls.worst.first().map_or(0, |one| one.length.as_nanos()),
-            worst: stalls.worst.iter().map(|one| self.stall_entry(one)).collect(),
+            max_ns: stalls.worst.first().map_or(0, |stall| stall.length.as_nanos()),
+            worst: stalls.worst.iter().map(|stall| self.stall_entry(stall)).collect(),
         }
     }
 }
 
-fn share(one: &GapShare) -> ShareEntry {
+fn share(share: &GapShare) -> ShareEntry {
     ShareEntry {
-        kind: one.cause.kind.name(),
-        name: one.cause.name.to_string(),
-        gaps: one.gaps,
-        in_gaps: one.in_gaps,
-        total_ns: one.total.as_nanos(),
-        max_ns: one.longest.as_nanos(),
+        kind: share.cause.kind.name(),
+        name: share.cause.name.to_string(),
+        gaps: share.gaps,
+        in_gaps: share.in_gaps,
+        total_ns: share.total.as_nanos(),
+        max_ns: share.longest.as_nanos(),
     }
 }
 
-fn bucket(one: howlate_model::Bucket) -> BucketEntry {
-    BucketEntry { from_ns: one.lowest, to_ns: one.highest, count: one.count }
+fn bucket(bucket: howlate_model::Bucket) -> BucketEntry {
+    BucketEntry { from_ns: bucket.lowest, to_ns: bucket.highest, count: bucket.count }
 }
 
 /// The JSON Schema of that object, draft 2020-12; `docs/gaps.schema.json` is a copy.
 pub fn gaps_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<Document>()).map(|text| text + "\n")
+    serde_json::to_string_pretty(&schema_as_written::<GapsDocument>()).map(|text| text + "\n")
 }
 
 #[cfg(test)]

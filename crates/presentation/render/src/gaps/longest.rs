@@ -3,33 +3,33 @@
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap};
 use howlate_model::{Latency, MonotonicTime, Span};
 
-use super::Gaps;
-use super::words::cause;
+use super::GapsReport;
+use super::wording::cause;
 use crate::detail::Detail;
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{HEADING, paint};
 
-/// Gaps that have a line on a screen, and at most.
+/// Most gaps listed in brief and in full.
 const BRIEF: usize = 3;
 const FULL: usize = 10;
-/// The longest bar, in columns.
+/// Width of the longest bar.
 const BAR: usize = 40;
-/// Parts of a gap that are named.
+/// Most parts of a gap that are listed.
 const PARTS: usize = 2;
 
-impl Gaps {
+impl GapsReport {
     /// The longest gaps of all CPUs.
     pub(super) fn longest(&self, detail: Detail, width: usize) -> String {
         let mut all: Vec<&ExplainedGap> = self.run.cpus.iter().flat_map(|cpu| &cpu.worst).collect();
-        all.sort_by_key(|one| std::cmp::Reverse(one.gap.length));
+        all.sort_by_key(|explained| std::cmp::Reverse(explained.gap.length));
         if all.is_empty() {
             return String::new();
         }
-        let line = |one: &&ExplainedGap| {
+        let line = |explained: &&ExplainedGap| {
             let (length, cpu, at) =
-                (Latency::from_span(one.gap.length), one.gap.cpu, self.clock(one.gap.from));
-            let parts = if self.is_traced() { format!(": {}", self.parts(one)) } else { String::new() };
+                (Latency::from_span(explained.gap.length), explained.gap.cpu, self.clock(explained.gap.from));
+            let parts = if self.is_traced() { format!(": {}", self.parts(explained)) } else { String::new() };
             format!("{}\n", wrapped(&format!("  {length} on CPU {cpu} at {at}{parts}"), width, 4))
         };
         let lines: String =
@@ -41,16 +41,16 @@ impl Gaps {
         self.when(at).to_zoned(self.zone.clone()).strftime("%H:%M:%S%.6f").to_string()
     }
 
-    fn parts(&self, one: &ExplainedGap) -> String {
-        let part = |part: &howlate_analyse::gaps::GapPart| match one.parts.len() {
+    fn parts(&self, gap: &ExplainedGap) -> String {
+        let part = |part: &howlate_analyse::gaps::GapPart| match gap.parts.len() {
             1 => cause(&part.cause, self.is_guest),
             _ => format!("{} {}", Latency::from_span(part.length), cause(&part.cause, self.is_guest)),
         };
-        let named: Vec<String> = one.parts.iter().take(PARTS).map(part).collect();
-        named.join(", ")
+        let parts: Vec<String> = gap.parts.iter().take(PARTS).map(part).collect();
+        parts.join(", ")
     }
 
-    /// How long the gaps of all CPUs were.
+    /// Histogram of the gaps of all CPUs.
     pub(super) fn lengths(&self) -> String {
         let rows = ranges(self.run.above, &self.run.cpus);
         let most = rows.iter().map(|(.., gaps)| *gaps).max().unwrap_or(0);
@@ -70,13 +70,13 @@ impl Gaps {
     }
 }
 
-/// Columns of a bar, on a logarithmic scale, so that a single gap can be seen.
+/// Width of a bar, on a logarithmic scale, so that a single gap is visible.
 fn bar(gaps: u64, most: u64) -> usize {
     let digits = |count: u64| count.checked_ilog2().map_or(0, |digits| digits as usize + 1);
     (BAR * digits(gaps)).div_ceil(digits(most).max(1))
 }
 
-/// From where on and how many, up to the longest: 1, 2, 5, 10, … µs above the threshold.
+/// Lower edges and counts of the ranges 1, 2, 5, 10, … µs above the threshold, up to the longest gap.
 fn ranges(above: Span, cpus: &[CpuGaps]) -> Vec<(Span, u64)> {
     let buckets = || cpus.iter().flat_map(|cpu| cpu.histogram.buckets());
     let longest = buckets().map(|bucket| bucket.lowest).max().unwrap_or(0);
@@ -85,11 +85,11 @@ fn ranges(above: Span, cpus: &[CpuGaps]) -> Vec<(Span, u64)> {
     let from = decades.filter(|from| *from > above && *from <= longest);
     let edges: Vec<u64> = std::iter::once(above).chain(from).collect();
     let row = |(place, from): (usize, &u64)| {
-        // A bucket that lies across the threshold counts from there on.
+        // The bucket that contains the threshold counts in the first range.
         let lowest = if place == 0 { 0 } else { *from };
         let until = edges.get(place + 1).copied().unwrap_or(u64::MAX);
         let within = buckets().filter(|bucket| (lowest..until).contains(&bucket.lowest));
-        (Span::from_nanos(*from), within.map(|one| one.count).sum())
+        (Span::from_nanos(*from), within.map(|bucket| bucket.count).sum())
     };
     edges.iter().enumerate().map(row).collect()
 }

@@ -1,11 +1,11 @@
-//! What `howlate gaps` found, as tables and for machines.
+//! Results of `howlate gaps`, as tables and JSON.
 
 mod json;
 mod longest;
 #[cfg(test)]
 mod tests;
 mod text;
-mod words;
+mod wording;
 
 use howlate_analyse::gaps::GapRun;
 use howlate_model::{Caveat, MonotonicTime, Span};
@@ -18,41 +18,40 @@ pub use json::gaps_schema;
 
 /// A run, and how it is shown.
 #[derive(Clone, Debug)]
-pub struct Gaps {
-    /// What was found.
+pub struct GapsReport {
     pub run: GapRun,
-    /// The machine in one line.
+    /// Description of the machine.
     pub machine: String,
-    /// Whether below it is a hypervisor.
+    /// Whether the machine is a virtual one.
     pub is_guest: bool,
-    /// What the clock said when the run began.
+    /// Time of day at the start.
     pub began: Timestamp,
-    /// In which time is told.
+    /// Time zone of printed times.
     pub zone: TimeZone,
-    /// Whether the kernel's events were asked for.
+    /// Whether tracing was requested.
     pub traces: bool,
-    /// That the machine was busy before it began.
+    /// The caveat that the machine was busy before the start.
     pub busy: Option<Caveat>,
 }
 
-impl Gaps {
-    /// When something happened, by the clock on the wall.
+impl GapsReport {
+    /// Time of day of a moment of the run.
     fn when(&self, at: MonotonicTime) -> Timestamp {
         let nanos = at.as_nanos().saturating_sub(self.run.began.as_nanos());
         self.began.saturating_add(SignedDuration::from_nanos(nanos)).unwrap_or(self.began)
     }
 
-    /// For how long the first CPU was measured; all are for about as long.
+    /// Duration of the measurement of the first CPU; that of the others is about equal.
     fn lasted(&self) -> Span {
         self.run.cpus.first().map(|cpu| cpu.counted.lasted).unwrap_or_default()
     }
 }
 
-/// How far a run has come, on one line.
-pub fn gaps_progress(passed: Span, of: Option<Span>, gaps: u64, longest: Option<(u32, Span)>) -> String {
-    let of = of.map_or_else(String::new, |of| format!(" of {}", length(of)));
+/// Progress of a run, on one line.
+pub fn gaps_progress(passed: Span, planned: Option<Span>, gaps: u64, longest: Option<(u32, Span)>) -> String {
+    let planned = planned.map_or_else(String::new, |span| format!(" of {}", length(span)));
     let longest = longest.map_or_else(String::new, |(cpu, longest)| {
-        format!(", longest {} µs on CPU {cpu}", words::micros_of(longest))
+        format!(", longest {} µs on CPU {cpu}", wording::micros_of(longest))
     });
-    format!("{}{of}: {} gaps{longest}", rough(passed), count(gaps))
+    format!("{}{planned}: {} gaps{longest}", rough(passed), count(gaps))
 }

@@ -1,4 +1,4 @@
-//! A run with known numbers, as people and programs see it.
+//! A run with known numbers, as text and JSON.
 
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapAccount, GapPart, GapRun, GapShare, Stall, Stalls};
 use howlate_model::{
@@ -8,7 +8,7 @@ use howlate_model::{
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::Gaps;
+use super::GapsReport;
 use crate::detail::Detail;
 
 const BEGAN: MonotonicTime = MonotonicTime::from_nanos(5_000_000_000);
@@ -57,7 +57,7 @@ fn cpu(number: u32) -> CpuGaps {
     }
 }
 
-fn gaps(cpus: &[u32]) -> Gaps {
+fn gaps(cpus: &[u32]) -> GapsReport {
     let stall = Stall { from: BEGAN.plus(Span::from_millis(1_250)), length: Span::from_micros(2_400) };
     let run = GapRun {
         cpus: cpus.iter().map(|number| cpu(*number)).collect(),
@@ -73,7 +73,7 @@ fn gaps(cpus: &[u32]) -> Gaps {
         interrupted: false,
     };
     let began = Timestamp::from_second(1_700_000_000).unwrap();
-    Gaps {
+    GapsReport {
         run,
         machine: "A machine".to_owned(),
         is_guest: true,
@@ -84,7 +84,7 @@ fn gaps(cpus: &[u32]) -> Gaps {
     }
 }
 
-fn text(gaps: &Gaps) -> String {
+fn text(gaps: &GapsReport) -> String {
     anstream::adapter::strip_str(&gaps.text(Detail::Full, 80)).to_string()
 }
 
@@ -157,12 +157,12 @@ fn a_thread_that_did_not_stay_on_its_cpu_is_told_of() {
 #[test]
 fn programs_read_counts_times_and_causes() {
     let json: serde_json::Value = serde_json::from_str(&gaps(&[1]).json().unwrap()).unwrap();
-    let one = &json["gaps"][0];
-    assert_eq!((&one["cpu"], &one["count"], &one["total_ns"]), (&1.into(), &1_001.into(), &5_500_000.into()));
-    assert!((one["ppm"].as_f64().unwrap() - 550.0).abs() < 1e-6);
-    assert_eq!((&one["by"][1]["kind"], &one["by"][1]["gaps"]), (&"no_event".into(), &1.into()));
-    assert_eq!(one["worst"][0]["at_ns"], 6_250_000_000_u64);
-    assert_eq!(one["worst"][0]["time"], "2023-11-14T22:13:21.25Z");
-    assert_eq!(one["histogram"].as_array().unwrap().len(), 2);
+    let cpu = &json["gaps"][0];
+    assert_eq!((&cpu["cpu"], &cpu["count"], &cpu["total_ns"]), (&1.into(), &1_001.into(), &5_500_000.into()));
+    assert!((cpu["ppm"].as_f64().unwrap() - 550.0).abs() < 1e-6);
+    assert_eq!((&cpu["by"][1]["kind"], &cpu["by"][1]["gaps"]), (&"no_event".into(), &1.into()));
+    assert_eq!(cpu["worst"][0]["at_ns"], 6_250_000_000_u64);
+    assert_eq!(cpu["worst"][0]["time"], "2023-11-14T22:13:21.25Z");
+    assert_eq!(cpu["histogram"].as_array().unwrap().len(), 2);
     assert_eq!(json.get("stalls"), None, "one CPU alone has no others");
 }

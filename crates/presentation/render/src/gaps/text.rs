@@ -1,42 +1,42 @@
-//! The tables.
+//! The text output of `howlate gaps`.
 
 use howlate_analyse::gaps::{CpuGaps, GapShare};
 use howlate_model::{Caveat, Latency};
 
-use super::Gaps;
-use super::words::{cause, micros_of, moved};
+use super::GapsReport;
+use super::wording::{cause, micros_of, moved};
 use crate::cause_words::percent;
 use crate::detail::Detail;
 use crate::numbers::{count, length, micros, rough};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, WARN, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// CPUs that have a row, of how many of them causes have one, and of how many causes.
-const BRIEF: Rows = Rows { cpus: 6, explained: 1, causes: 5 };
-const FULL: Rows = Rows { cpus: usize::MAX, explained: usize::MAX, causes: 8 };
-/// From this part of a CPU on, what others had of it is told.
+/// Most CPUs with a row, most CPUs with causes, and most causes of each.
+const BRIEF: RowLimits = RowLimits { cpus: 6, explained: 1, causes: 5 };
+const FULL: RowLimits = RowLimits { cpus: usize::MAX, explained: usize::MAX, causes: 8 };
+/// Minimum share of a CPU that other programs had, to be mentioned.
 const MUCH: f64 = 0.01;
-/// More than this part of it is most of it.
+/// Above this share a cause is called most of the lost time.
 const MOST: f64 = 0.5;
 
-struct Rows {
+struct RowLimits {
     cpus: usize,
     explained: usize,
     causes: usize,
 }
 
-const fn rows(detail: Detail) -> Rows {
+const fn limits(detail: Detail) -> RowLimits {
     if matches!(detail, Detail::Full) { FULL } else { BRIEF }
 }
 
-impl Gaps {
+impl GapsReport {
     /// Whether causes are known.
     pub(super) const fn is_traced(&self) -> bool {
         self.traces && self.run.not_traced.is_none()
     }
 
-    /// For people, `width` columns wide: what makes it doubtful first, the answer last, where eyes are.
+    /// The text output, `width` columns wide: caveats first, the answer last.
     pub fn text(&self, detail: Detail, width: usize) -> String {
         [
             format!("{}\n\n", wrapped(&self.machine, width, 0)),
@@ -52,10 +52,10 @@ impl Gaps {
         .concat()
     }
 
-    /// The CPUs that lost most, so many of them, in the order of their numbers.
+    /// The `most` CPUs that lost most, in order of their numbers.
     fn worst(&self, most: usize) -> Vec<&CpuGaps> {
         let mut worst: Vec<&CpuGaps> = self.run.cpus.iter().collect();
-        worst.sort_by(|one, other| other.ppm().total_cmp(&one.ppm()));
+        worst.sort_by(|cpu, other| other.ppm().total_cmp(&cpu.ppm()));
         worst.truncate(most);
         worst.sort_by_key(|cpu| cpu.counted.cpu);
         worst
@@ -63,7 +63,7 @@ impl Gaps {
 
     /// The worst CPU in a sentence.
     fn answer(&self) -> String {
-        let worst = self.run.cpus.iter().max_by(|one, other| one.ppm().total_cmp(&other.ppm()));
+        let worst = self.run.cpus.iter().max_by(|cpu, other| cpu.ppm().total_cmp(&other.ppm()));
         let Some(worst) = worst else { return "Nothing was measured.".to_owned() };
         let above = length(self.run.above);
         if worst.counted.gaps == 0 {
@@ -85,13 +85,13 @@ impl Gaps {
     }
 
     fn table(&self, detail: Detail, width: usize) -> String {
-        let worst = self.worst(rows(detail).cpus);
+        let worst = self.worst(limits(detail).cpus);
         let cpus = || worst.iter().copied();
         let quantile = |cpu: &CpuGaps, quantile: f64| {
-            let found = cpu.histogram.quantile(quantile).map(Latency::as_nanos);
-            found.map_or_else(|| "–".to_owned(), micros)
+            let nanos = cpu.histogram.quantile(quantile).map(Latency::as_nanos);
+            nanos.map_or_else(|| "–".to_owned(), micros)
         };
-        let mut table = Columns::without_columns(1);
+        let mut table = TextTable::without_columns(1);
         table.column("", cpus().map(|cpu| format!("  CPU {}", cpu.counted.cpu)));
         table.column("gaps", cpus().map(|cpu| count(cpu.counted.gaps)));
         table.column("per second", cpus().map(per_second));
@@ -114,8 +114,8 @@ impl Gaps {
             return String::new();
         }
         let headings = ["", "", "gaps", "µs in all", "share", "longest"].map(str::to_owned);
-        let mut table = Columns::new(&headings, 2);
-        let Rows { explained, causes, .. } = rows(detail);
+        let mut table = TextTable::new(&headings, 2);
+        let RowLimits { explained, causes, .. } = limits(detail);
         let shown = self.worst(explained);
         for cpu in &shown {
             let total: u64 = cpu.by.iter().map(|share| share.total.as_nanos()).sum();
@@ -125,11 +125,11 @@ impl Gaps {
             }
         }
         let of_shown: usize = shown.iter().map(|cpu| cpu.by.len().saturating_sub(causes)).sum();
-        let others = if shown.len() < self.run.cpus.len() { ", and those of other CPUs" } else { "" };
-        let more = match (of_shown, others) {
+        let other_cpus = if shown.len() < self.run.cpus.len() { ", and those of other CPUs" } else { "" };
+        let more = match (of_shown, other_cpus) {
             (0, "") => String::new(),
             (0, _) => "  Causes of the other CPUs: `--details`.\n".to_owned(),
-            _ => more(of_shown, &format!("smaller causes{others}")),
+            _ => more(of_shown, &format!("smaller causes{other_cpus}")),
         };
         format!("{}\n{}{}\n", paint(HEADING, "What had the CPU:"), table.text(width), more)
     }
@@ -163,13 +163,13 @@ impl Gaps {
         format!("{}\n\n", wrapped(&text, width, 0))
     }
 
-    /// That other programs had much of a CPU.
-    fn others(&self) -> Option<String> {
+    /// A note where other programs used much of a CPU.
+    fn other_programs(&self) -> Option<String> {
         let part = |cpu: &CpuGaps| {
             let waited = cpu.counted.waited.unwrap_or_default().as_secs_f64();
             waited / cpu.counted.lasted.as_secs_f64().max(1e-9)
         };
-        let most = self.run.cpus.iter().max_by(|one, other| part(one).total_cmp(&part(other)))?;
+        let most = self.run.cpus.iter().max_by(|cpu, other| part(cpu).total_cmp(&part(other)))?;
         (part(most) >= MUCH).then(|| {
             let (share, cpu) = (percent(part(most)), most.counted.cpu);
             format!(
@@ -178,12 +178,12 @@ impl Gaps {
         })
     }
 
-    /// What makes the numbers doubtful, and what would tell more.
+    /// Caveats, and what would help.
     fn notes(&self, width: usize) -> String {
         let run = &self.run;
         let lost: u64 = run.cpus.iter().map(|cpu| cpu.counted.lost).sum();
         let notes = [
-            self.others().or_else(|| self.busy.as_ref().and_then(busy)),
+            self.other_programs().or_else(|| self.busy.as_ref().and_then(busy)),
             run.interrupted.then(|| "It was ended before its time.".to_owned()),
             (!run.leaves_one).then(|| "Every CPU that this process may use was measured, so howlate's own monitoring thread is in the gaps, 20 times a second.".to_owned()),
             moved(&run.moved()),
@@ -196,9 +196,9 @@ impl Gaps {
         if notes.is_empty() { notes } else { format!("{notes}\n") }
     }
 
-    /// What the kernel's accounts say besides.
+    /// Steal time, interrupts and waits by the kernel's accounting.
     fn accounts(&self, detail: Detail, width: usize) -> String {
-        let said = |cpu: &CpuGaps| {
+        let account = |cpu: &CpuGaps| {
             let parts = [
                 cpu.counted.waited.map(|waited| format!("{} to other threads", rough(waited))),
                 cpu.account
@@ -213,20 +213,24 @@ impl Gaps {
             })
         };
         let lines: String = self
-            .worst(rows(detail).explained)
+            .worst(limits(detail).explained)
             .into_iter()
-            .filter_map(said)
+            .filter_map(account)
             .map(|line| format!("{}\n", paint(DIM, wrapped(&line, width, 2))))
             .collect();
         if lines.is_empty() { lines } else { format!("{lines}\n") }
     }
 }
 
-fn more(left: usize, which: &str) -> String {
-    if left == 0 { String::new() } else { format!("  {} more {which}: `--details`.\n", count(left as u64)) }
+fn more(not_shown: usize, rows: &str) -> String {
+    if not_shown == 0 {
+        String::new()
+    } else {
+        format!("  {} more {rows}: `--details`.\n", count(not_shown as u64))
+    }
 }
 
-/// That gaps are of other programs too.
+/// The note that other programs were running.
 fn busy(caveat: &Caveat) -> Option<String> {
     let Caveat::MachineBusy { load_average_percent, cpus } = caveat else { return None };
     let (whole, part) = (load_average_percent / 100, load_average_percent / 10 % 10);
@@ -239,7 +243,7 @@ fn times(number: u64) -> String {
     if number == 1 { "once".to_owned() } else { format!("{} times", count(number)) }
 }
 
-/// Of the time: rare gaps in millionths.
+/// Share of the time; small shares in ppm.
 fn lost(cpu: &CpuGaps) -> String {
     match cpu.ppm() {
         much if much >= 10_000.0 => percent(much / 1e6),
@@ -261,7 +265,7 @@ fn ppm(cpu: &CpuGaps) -> String {
     }
 }
 
-/// Of so many parts of the time, rounded.
+/// Rounded `number` per `parts` of the time.
 fn in_time(number: u64, cpu: &CpuGaps, parts: u64) -> u64 {
     let lasted = u128::from(cpu.counted.lasted.as_nanos().max(1));
     let rounded = (u128::from(number) * u128::from(parts) + lasted / 2) / lasted;

@@ -1,4 +1,4 @@
-//! The same for machines.
+//! The JSON output of `howlate show DIR`.
 
 use howlate_analyse::incidents::{
     Culprit, GroupWaits, RecurringCulprit, culprits, recurring_culprits, waits_by_group,
@@ -11,13 +11,14 @@ use howlate_model::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::nodes::{Order, clock};
-use super::words::comes_back;
-use super::{Incidents, NodesIncidents, Written};
+use super::nodes::{ClockOrder, clock};
+use super::wording::comes_back;
+use super::{IncidentReport, NodesIncidentReport, RecordingState};
 
 /// What `howlate show` prints of a folder of `howlate record`.
 #[derive(Serialize, JsonSchema)]
-struct Document<'a> {
+#[schemars(rename = "Document")]
+struct IncidentsDocument<'a> {
     /// Of these names: 1.
     format: u32,
     /// The version of the program.
@@ -44,12 +45,13 @@ struct Document<'a> {
     /// In the order in which they happened.
     incidents: &'a [Incident],
     #[serde(flatten)]
-    sums: Sums,
+    sums: IncidentSums,
 }
 
 /// What else there is of a machine: the same added up, and what was asked for.
 #[derive(Serialize, JsonSchema)]
-struct Sums {
+#[schemars(rename = "Sums")]
+struct IncidentSums {
     /// Whoever held up others, those who took most first.
     culprits: Vec<CulpritEntry>,
     /// Those who come back in a rhythm that chance does not explain, the most certain first.
@@ -117,7 +119,7 @@ struct NodeEntry<'a> {
     #[serde(flatten)]
     written: WrittenEntry,
     #[serde(flatten)]
-    sums: Sums,
+    sums: IncidentSums,
 }
 
 /// Up to when a folder was written.
@@ -130,9 +132,9 @@ struct WrittenEntry {
     is_recording: bool,
 }
 
-impl From<Written> for WrittenEntry {
-    fn from(written: Written) -> Self {
-        let Written { last, is_recording } = written;
+impl From<RecordingState> for WrittenEntry {
+    fn from(state: RecordingState) -> Self {
+        let RecordingState { last, is_recording } = state;
         Self { last_written: last.map(|at| at.to_string()), is_recording }
     }
 }
@@ -141,9 +143,9 @@ impl From<Written> for WrittenEntry {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(title = "Incidents")]
-enum Printed<'a> {
+enum IncidentsOutput<'a> {
     /// Of one folder.
-    One(Box<Document<'a>>),
+    One(Box<IncidentsDocument<'a>>),
     /// Of the folders of several machines.
     Several(NodesDocument<'a>),
 }
@@ -192,9 +194,9 @@ struct RecurringEntry {
     text: String,
 }
 
-fn recurring_entry(one: RecurringCulprit) -> RecurringEntry {
-    let text = comes_back(&one);
-    RecurringEntry { kind: one.kind.name(), name: one.name, rhythm: one.rhythm, text }
+fn recurring_entry(culprit: RecurringCulprit) -> RecurringEntry {
+    let text = comes_back(&culprit);
+    RecurringEntry { kind: culprit.kind.name(), name: culprit.name, rhythm: culprit.rhythm, text }
 }
 
 /// All waits of one group.
@@ -207,12 +209,13 @@ struct GroupEntry {
     /// Of those, how many were late.
     late: u64,
     /// How long they were.
-    latency_ns: Percentiles,
+    latency_ns: WaitPercentiles,
 }
 
 /// Percentiles; absent where there are too few waits. Of four buckets to each doubling, so that a value may be 12 % off.
 #[derive(Serialize, JsonSchema)]
-struct Percentiles {
+#[schemars(rename = "Percentiles")]
+struct WaitPercentiles {
     /// Median wait, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50: Option<i64>,
@@ -254,10 +257,10 @@ struct MissingEntry {
     files_damaged: Vec<String>,
 }
 
-impl Incidents {
-    /// For machines, on one line.
+impl IncidentReport {
+    /// As one line of JSON.
     pub fn json(&self) -> serde_json::Result<String> {
-        let document = Document {
+        let document = IncidentsDocument {
             format: 1,
             howlate: env!("CARGO_PKG_VERSION"),
             command: "record",
@@ -267,24 +270,30 @@ impl Incidents {
             until: self.until.map(|at| at.to_string()),
             oldest: self.oldest.map(|at| at.to_string()),
             written: self.written.into(),
-            incidents: &self.kept.incidents,
+            incidents: &self.recording.incidents,
             sums: self.sums(),
         };
-        Ok(serde_json::to_string(&Printed::One(Box::new(document)))? + "\n")
+        Ok(serde_json::to_string(&IncidentsOutput::One(Box::new(document)))? + "\n")
     }
 
-    fn sums(&self) -> Sums {
-        let missing = self.kept.missing();
-        let all =
-            waits_by_group(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
-        Sums {
-            culprits: culprits(self.kept.incidents.iter()).into_iter().map(culprit).collect(),
-            recurring: recurring_culprits(&self.kept).into_iter().map(recurring_entry).collect(),
+    fn sums(&self) -> IncidentSums {
+        let missing = self.recording.missing();
+        let all = waits_by_group(
+            self.recording.minutes.iter().flat_map(|minute| &minute.waits_by_group),
+            self.by,
+            &self.users,
+        );
+        IncidentSums {
+            culprits: culprits(self.recording.incidents.iter()).into_iter().map(culprit).collect(),
+            recurring_culprits: recurring_culprits(&self.recording)
+                .into_iter()
+                .map(recurring_entry)
+                .collect(),
             group_by: self.by.name(),
             groups: all.into_iter().map(group).collect(),
-            snaps: self.kept.snaps.clone(),
+            snaps: self.recording.snaps.clone(),
             missing: MissingEntry {
-                incidents_shorter: self.kept.shorter,
+                incidents_shorter: self.recording.shorter,
                 incidents_left_out: missing.left_out,
                 incidents_lost: missing.lost,
                 switches_unseen: missing.unseen,
@@ -300,78 +309,78 @@ impl Incidents {
     }
 }
 
-impl NodesIncidents {
-    /// For machines, on one line.
+impl NodesIncidentReport {
+    /// As one line of JSON.
     pub fn json(&self) -> serde_json::Result<String> {
-        Ok(serde_json::to_string(&self.printed())? + "\n")
+        Ok(serde_json::to_string(&self.output())? + "\n")
     }
 
-    /// The same as a value, to the last digit.
+    /// The JSON output as a value.
     pub fn json_value(&self) -> serde_json::Result<serde_json::Value> {
-        serde_json::to_value(self.printed())
+        serde_json::to_value(self.output())
     }
 
-    fn printed(&self) -> Printed<'_> {
-        let first = self.nodes.first().map(|(_, kept)| kept);
+    fn output(&self) -> IncidentsOutput<'_> {
+        let first = self.nodes.first().map(|(_, report)| report);
         let incident = |(node, _, incident)| NodeIncident { node, incident };
         let document = NodesDocument {
             format: 1,
             howlate: env!("CARGO_PKG_VERSION"),
             command: "record",
-            from: first.and_then(|kept| kept.from).map(|at| at.to_string()),
-            until: first.and_then(|kept| kept.until).map(|at| at.to_string()),
+            from: first.and_then(|report| report.from).map(|at| at.to_string()),
+            until: first.and_then(|report| report.until).map(|at| at.to_string()),
             order_known_beyond_ns: match self.order() {
-                Order::KnownBeyond(apart) => Some(apart.as_nanos()),
-                Order::Unsynchronised | Order::Unknown => None,
+                ClockOrder::KnownBeyond(apart) => Some(apart.as_nanos()),
+                ClockOrder::Unsynchronised | ClockOrder::Unknown => None,
             },
             incidents: self.in_order().into_iter().map(incident).collect(),
             nodes: self.nodes.iter().map(node).collect(),
         };
-        Printed::Several(document)
+        IncidentsOutput::Several(document)
     }
 }
 
-fn node((name, kept): &(String, Incidents)) -> NodeEntry<'_> {
+fn node((name, report): &(String, IncidentReport)) -> NodeEntry<'_> {
     NodeEntry {
         node: name,
-        clock: clock(kept),
-        late_above_ns: kept.late_above.map(|above| above.least().as_nanos()),
-        oldest: kept.oldest.map(|at| at.to_string()),
-        written: kept.written.into(),
-        sums: kept.sums(),
+        clock: clock(report),
+        late_above_ns: report.late_above.map(|above| above.least().as_nanos()),
+        oldest: report.oldest.map(|at| at.to_string()),
+        written: report.written.into(),
+        sums: report.sums(),
     }
 }
 
-fn culprit(one: Culprit) -> CulpritEntry {
+fn culprit(culprit: Culprit) -> CulpritEntry {
     CulpritEntry {
-        kind: one.kind.name(),
-        name: one.name,
-        command: one.command,
-        is_recorder: one.is_recorder,
-        incidents: one.incidents,
-        policy: one.policy.map(|policy| policy.to_string()),
-        ns: one.took.as_nanos(),
-        own_ns: one.own.as_nanos(),
-        max_ns: one.longest.as_nanos(),
-        victim: one.victim.0,
-        victim_ns: one.victim.1.as_nanos(),
+        kind: culprit.kind.name(),
+        name: culprit.name,
+        command: culprit.command,
+        is_recorder: culprit.is_recorder,
+        incidents: culprit.incidents,
+        policy: culprit.policy.map(|policy| policy.to_string()),
+        ns: culprit.took.as_nanos(),
+        own_ns: culprit.own.as_nanos(),
+        max_ns: culprit.longest.as_nanos(),
+        victim: culprit.victim.0,
+        victim_ns: culprit.victim.1.as_nanos(),
     }
 }
 
-fn group(one: GroupWaits) -> GroupEntry {
-    let (count, late, latency_ns) = (one.waits.count(), one.late, percentiles(&one.waits));
-    GroupEntry { name: one.name, count, late, latency_ns }
+fn group(group: GroupWaits) -> GroupEntry {
+    let (count, late, latency_ns) = (group.waits.count(), group.late, percentiles(&group.waits));
+    GroupEntry { name: group.name, count, late, latency_ns }
 }
 
-fn percentiles(waits: &Distribution) -> Percentiles {
+fn percentiles(waits: &Distribution) -> WaitPercentiles {
     let at = |quantile| percentile(waits, quantile).map(Latency::as_nanos);
     let max = waits.max().map(Latency::as_nanos);
-    Percentiles { p50: at(0.5), p99: at(0.99), p99_9: at(0.999), max }
+    WaitPercentiles { p50: at(0.5), p99: at(0.99), p99_9: at(0.999), max }
 }
 
-/// The JSON Schema of what `howlate show DIR --json` prints.
+/// The JSON Schema of the output of `howlate show DIR --json`.
 pub fn incidents_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
+    serde_json::to_string_pretty(&schema_as_written::<IncidentsOutput<'_>>()).map(|text| text + "\n")
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
-//! What `howlate record` kept, as tables and for machines.
+//! Recordings of `howlate record` as text, JSON, metrics and traces.
 
-mod disk;
-mod end;
 mod folded;
 mod groups;
 mod json;
@@ -10,12 +8,13 @@ mod nodes;
 mod perfetto;
 #[cfg(test)]
 mod perfetto_tests;
+mod recorder_messages;
 mod snaps;
 mod text;
 mod title;
-mod told;
 mod waited_for;
-mod words;
+mod why;
+mod wording;
 
 use std::collections::BTreeMap;
 
@@ -24,52 +23,53 @@ use howlate_model::{LateThreshold, Node, System};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-pub use disk::{disk_refuses, disk_takes_again, lines_not_written};
-pub use end::{RecordEnd, folder_is_gone, record_has_ended};
 pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
-pub use nodes::NodesIncidents;
-pub use snaps::{NO_SNAP_FILE, asked_by};
-pub use words::{
+pub use nodes::NodesIncidentReport;
+pub use recorder_messages::{
+    RecordEnd, disk_refuses, disk_takes_again, folder_is_gone, lines_not_written, record_has_ended,
+};
+pub use snaps::{NO_SNAP_FILE, snap_origin};
+pub use wording::{
     HOW_CULPRITS_ARE_ADDED, bucketed, culprit_name, held_up_by, how_late, incident_cause, late_above,
     part_of_incident, victim, was_late,
 };
 
-/// What was kept of a stretch of time, and how it is shown.
+/// The recording of a machine, and how it is shown.
 #[derive(Clone, Debug)]
-pub struct Incidents {
-    /// What was kept.
-    pub kept: RecordedIncidents,
-    /// Where: the machine, and what it is called.
+pub struct IncidentReport {
+    /// What the folder contains.
+    pub recording: RecordedIncidents,
+    /// The machine and its name.
     pub machine: Option<(Node, System)>,
-    /// Which waits were late.
+    /// The limit above which waits are late.
     pub late_above: Option<LateThreshold>,
-    /// From when on was asked; `None`: from the beginning.
+    /// Start of the requested time; `None`: from the beginning.
     pub from: Option<Timestamp>,
-    /// Last moment that was asked for.
+    /// End of the requested time.
     pub until: Option<Timestamp>,
-    /// When the oldest begins that is still there.
+    /// Start of the oldest file that still exists.
     pub oldest: Option<Timestamp>,
-    /// Up to when it goes.
-    pub written: Written,
-    /// By what threads are counted together.
+    /// When the folder was last written.
+    pub written: RecordingState,
+    /// How threads are grouped.
     pub by: Grouping,
-    /// Names of users.
+    /// Names of users by id.
     pub users: BTreeMap<u32, String>,
-    /// In which time is told.
+    /// Time zone of printed times.
     pub zone: TimeZone,
-    /// Files whose last line is not whole, and what is wrong with others.
+    /// Number of files whose last line is incomplete.
     pub cut_off: u64,
-    /// Files that could not be read to their end.
+    /// Errors of files that could not be read to their end.
     pub damaged: Vec<String>,
 }
 
-/// Up to when a folder was written.
+/// When a folder was last written, and whether it is being written to.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Written {
-    /// When the last line was; `None` where that is not known.
+pub struct RecordingState {
+    /// Time of the last line; `None` where unknown.
     pub last: Option<Timestamp>,
-    /// Whether a recorder is at work there.
+    /// Whether a recorder is running.
     pub is_recording: bool,
 }
 

@@ -2,46 +2,51 @@
 
 use howlate_model::{CpuTimeline, Incident, IncidentKind, MonotonicTime, Part};
 
-use super::Incidents;
-use super::words::how_late;
-use crate::perfetto::{Late, LateThread, Wait, trace};
+use super::IncidentReport;
+use super::wording::how_late;
+use crate::perfetto::{CpuWait, LateSlice, TraceThread, trace};
 
-impl Incidents {
-    /// A trace: the incidents, and these timelines of their moments, which may overlap.
+impl IncidentReport {
+    /// A trace of the incidents and the given timelines, which may overlap.
     pub fn perfetto(&self, timelines: Vec<Vec<CpuTimeline>>) -> Vec<u8> {
-        let incidents = &self.kept.incidents;
-        let late: Vec<Late<'_>> = incidents.iter().map(late).collect();
-        trace(&late, timelines, incidents.first().map(|one| (one.at_ns, one.at.as_str())))
+        let incidents = &self.recording.incidents;
+        let late: Vec<LateSlice<'_>> = incidents.iter().map(late).collect();
+        trace(&late, timelines, incidents.first().map(|incident| (incident.at_ns, incident.at.as_str())))
     }
 }
 
-fn late(one: &Incident) -> Late<'_> {
-    let thread = &one.thread;
-    let (from, until) = (one.at_ns.minus(one.latency), one.at_ns);
-    // Who is away, or takes too long, may have had a CPU meanwhile.
-    let is_wait = !matches!(one.kind, IncidentKind::EventLoop | IncidentKind::Loop);
-    Late {
-        thread: LateThread { tid: thread.tid, pid: thread.pid, name: &thread.name, process: &thread.process },
-        name: name(one),
+fn late(incident: &Incident) -> LateSlice<'_> {
+    let thread = &incident.thread;
+    let (from, until) = (incident.at_ns.minus(incident.latency), incident.at_ns);
+    // A loop that is late by its own work may have had a CPU meanwhile.
+    let is_wait = !matches!(incident.kind, IncidentKind::EventLoop | IncidentKind::Loop);
+    LateSlice {
+        thread: TraceThread {
+            tid: thread.tid,
+            pid: thread.pid,
+            name: &thread.name,
+            process: &thread.process,
+        },
+        name: name(incident),
         from,
         until,
-        parts: &one.parts,
-        wait: is_wait.then(|| Wait {
-            from: ready_since(one).unwrap_or(from),
+        parts: &incident.parts,
+        wait: is_wait.then(|| CpuWait {
+            from: ready_since(incident).unwrap_or(from),
             until,
-            preempted: one.kind == IncidentKind::Preempted,
+            preempted: incident.kind == IncidentKind::Preempted,
         }),
     }
 }
 
-fn name(one: &Incident) -> String {
-    let turn = one.turn.as_ref().map_or_else(String::new, |turn| format!("loop {} ", turn.name));
-    format!("{turn}{}", how_late(one))
+fn name(incident: &Incident) -> String {
+    let turn = incident.turn.as_ref().map_or_else(String::new, |turn| format!("loop {} ", turn.name));
+    format!("{turn}{}", how_late(incident))
 }
 
-/// While its timer was late it slept. `None`: the whole of it is a wait for a CPU, or where that began is not known.
-fn ready_since(one: &Incident) -> Option<MonotonicTime> {
+/// Start of the wait for a CPU, if it is not the whole incident. `None`: it is, or the start is unknown.
+fn ready_since(incident: &Incident) -> Option<MonotonicTime> {
     let is_ready = |part: Part| matches!(part, Part::WakeUp | Part::Called | Part::Waiting);
-    let first = one.parts.iter().find(|part| is_ready(part.cause.part))?;
-    (one.kind == IncidentKind::Timer && !first.merged).then_some(first.from)
+    let first = incident.parts.iter().find(|part| is_ready(part.cause.part))?;
+    (incident.kind == IncidentKind::Timer && !first.merged).then_some(first.from)
 }

@@ -1,26 +1,26 @@
-//! What was kept because somebody asked for it: when, why, which program, and the file.
+//! Timelines kept on request (`howlate snap`): when, why, by which program, and the file.
 
 use howlate_model::Snapshot;
 
-use super::Incidents;
-use super::text::{listed, more};
+use super::IncidentReport;
+use super::text::{list_limits, more};
 use crate::detail::Detail;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::untrusted_text::legible;
 
-/// In place of the file's name.
+/// Shown in place of the file name.
 pub const NO_SNAP_FILE: &str = "what all CPUs had done is not there any more";
 
-impl Incidents {
-    /// The last ones, in the order in which they were asked for.
+impl IncidentReport {
+    /// The last requests, in order of time.
     pub(super) fn snaps(&self, detail: Detail, width: usize) -> String {
-        let all = &self.kept.snaps;
+        let all = &self.recording.snaps;
         if all.is_empty() {
             return String::new();
         }
-        let first = all.len().saturating_sub(listed(detail).snaps);
-        let rows: String = all.iter().skip(first).map(|one| self.snap(one, width)).collect();
+        let first = all.len().saturating_sub(list_limits(detail).snaps);
+        let rows: String = all.iter().skip(first).map(|snap| self.snap(snap, width)).collect();
         format!(
             "{}\n{rows}{}",
             paint(HEADING, "What was asked for"),
@@ -28,9 +28,9 @@ impl Incidents {
         )
     }
 
-    fn snap(&self, one: &Snapshot, width: usize) -> String {
-        let row = format!("{}  {}", self.moment(&one.at, "%m-%d %H:%M:%S.%3f"), asked_for(one));
-        let file = one
+    fn snap(&self, snap: &Snapshot, width: usize) -> String {
+        let row = format!("{}  {}", self.moment(&snap.at, "%m-%d %H:%M:%S.%3f"), snap_text(snap));
+        let file = snap
             .timeline
             .as_deref()
             .map_or_else(|| paint(DIM, NO_SNAP_FILE), |name| legible(name).into_owned());
@@ -39,15 +39,15 @@ impl Incidents {
 }
 
 /// `frame dropped: player (4711)`
-fn asked_for(one: &Snapshot) -> String {
-    let by = asked_by(one);
-    let reason = one.reason.as_ref().map(|reason| legible(reason));
-    reason.map_or_else(|| format!("asked for by {by}"), |reason| format!("{reason}: {by}"))
+fn snap_text(snap: &Snapshot) -> String {
+    let origin = snap_origin(snap);
+    let reason = snap.reason.as_ref().map(|reason| legible(reason));
+    reason.map_or_else(|| format!("asked for by {origin}"), |reason| format!("{reason}: {origin}"))
 }
 
 /// `player (4711)`
-pub fn asked_by(one: &Snapshot) -> String {
-    one.program.as_ref().map_or_else(
+pub fn snap_origin(snap: &Snapshot) -> String {
+    snap.program.as_ref().map_or_else(
         || "howlate snap, or a signal".to_owned(),
         |program| format!("{} ({})", legible(&program.process), program.pid),
     )
@@ -69,9 +69,9 @@ mod tests {
             program,
             timeline: None,
         };
-        let told = asked_for(&snap(Some("frame dropped"), Some(program)));
-        assert!(told.starts_with("frame dropped: player") && told.ends_with("(7)"), "{told}");
-        assert!(!told.contains('\u{1b}'), "{told}");
-        assert_eq!(asked_for(&snap(None, None)), "asked for by howlate snap, or a signal");
+        let text = snap_text(&snap(Some("frame dropped"), Some(program)));
+        assert!(text.starts_with("frame dropped: player") && text.ends_with("(7)"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert_eq!(snap_text(&snap(None, None)), "asked for by howlate snap, or a signal");
     }
 }

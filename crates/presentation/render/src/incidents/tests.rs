@@ -8,7 +8,7 @@ use howlate_model::{
 };
 use jiff::tz::TimeZone;
 
-use super::{Incidents, Written, late_metrics};
+use super::{IncidentReport, RecordingState, late_metrics};
 use crate::detail::Detail;
 
 const AT: &str = "2026-11-25T03:12:00.5Z";
@@ -88,16 +88,16 @@ fn minute() -> WaitMinute {
     }
 }
 
-pub(super) fn kept(incidents: Vec<Incident>) -> Incidents {
+pub(super) fn incident_report(incidents: Vec<Incident>) -> IncidentReport {
     let from = "2026-11-25T03:12:00Z".parse().unwrap();
-    Incidents {
-        kept: RecordedIncidents { incidents, shorter: 0, minutes: vec![minute()], snaps: vec![] },
+    IncidentReport {
+        recording: RecordedIncidents { incidents, shorter: 0, minutes: vec![minute()], snaps: vec![] },
         machine: None,
         late_above: Some(LateThreshold::Length(Span::from_millis(5))),
         from: Some(from),
         until: Some("2026-11-25T03:13:00Z".parse().unwrap()),
         oldest: Some(from),
-        written: Written::default(),
+        written: RecordingState::default(),
         by: Grouping::default(),
         users: BTreeMap::new(),
         zone: TimeZone::UTC,
@@ -112,8 +112,9 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn a_timer_and_an_event_loop_are_late_in_other_words() {
-    let told = |kind| plain(&kept(vec![Incident { kind, ..incident() }]).why(&[], Detail::Full, 120));
-    let timer = told(IncidentKind::Timer);
+    let why =
+        |kind| plain(&incident_report(vec![Incident { kind, ..incident() }]).why(&[], Detail::Full, 120));
+    let timer = why(IncidentKind::Timer);
     assert!(timer.contains("(71) was late by 12.0 ms by its timer, when it ran on CPU 3"), "{timer}");
     let part = |part, kind, ns: u64| Segment {
         cause: Cause::new(part, kind, String::new()),
@@ -125,14 +126,14 @@ fn a_timer_and_an_event_loop_are_late_in_other_words() {
     let parts =
         vec![part(Part::Arming, CauseKind::LongWork, 9), part(Part::Blocked, CauseKind::Unexplained, 3)];
     let away = Incident { kind: IncidentKind::EventLoop, parts, causes: vec![], ..incident() };
-    let text = plain(&kept(vec![away]).why(&[], Detail::Full, 120));
+    let text = plain(&incident_report(vec![away]).why(&[], Detail::Full, 120));
     assert!(text.contains("(71) was away from its events for 12.0 ms"), "{text}");
     assert!(text.contains("at work") && text.contains("blocked in another call"), "{text}");
 }
 
 #[test]
 fn an_incident_is_told_part_by_part() {
-    let text = plain(&kept(vec![incident()]).why(&[], Detail::Full, 100));
+    let text = plain(&incident_report(vec![incident()]).why(&[], Detail::Full, 100));
     for expected in [
         "03:12:00.500  nginx worker;1 (71) waited 12.0 ms for CPU 3, after it lost its CPU",
         "+0 ns     11.0 ms  waiting for the CPU: rsync of backup, thread 9, fifo:50 92 %",
@@ -143,15 +144,15 @@ fn an_incident_is_told_part_by_part() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    let narrow = plain(&kept(vec![incident()]).why(&[], Detail::Full, 60));
+    let narrow = plain(&incident_report(vec![incident()]).why(&[], Detail::Full, 60));
     assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
     assert!(!text.contains("What to do"), "nothing was found that helps: {text}");
 }
 
 #[test]
 fn a_limit_that_follows_the_machine_is_told_with_the_percentile_and_at_each_incident() {
-    let one = Incident { late_above: Some(Span::from_micros(2_100)), ..incident() };
-    let all = Incidents { late_above: Some("p99.9".parse().unwrap()), ..kept(vec![one]) };
+    let late = Incident { late_above: Some(Span::from_micros(2_100)), ..incident() };
+    let all = IncidentReport { late_above: Some("p99.9".parse().unwrap()), ..incident_report(vec![late]) };
     let text = plain(&all.why(&[], Detail::Full, 100));
     assert!(
         text.contains("1 of about 3 late waits above p99.9 of the last hour, at least 1 ms are kept"),
@@ -161,19 +162,21 @@ fn a_limit_that_follows_the_machine_is_told_with_the_percentile_and_at_each_inci
     let json: serde_json::Value = serde_json::from_str(&all.json().unwrap()).unwrap();
     assert_eq!((&json["late_above_ns"], &json["late_above_percentile"]), (&1_000_000.into(), &99.9.into()));
     assert_eq!(json["incidents"][0]["late_above_ns"], 2_100_000);
-    assert!(!plain(&kept(vec![incident()]).why(&[], Detail::Full, 100)).contains("were late then"));
+    assert!(
+        !plain(&incident_report(vec![incident()]).why(&[], Detail::Full, 100)).contains("were late then")
+    );
 }
 
 #[test]
 fn stretches_of_one_cause_are_one_part_where_little_came_between() {
-    let mut one = incident();
+    let mut split = incident();
     let part = |name: &str, from: i64, micros: u64| {
         let cause = Cause::new(Part::Waiting, CauseKind::Thread, name.to_owned());
         let pid = Some(if name == "rsync" { 9 } else { 8 });
         Segment::new(cause, pid, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
     };
-    one.parts = vec![part("rsync", 1_000, 4_000), part("tick", 5_000, 100), part("rsync", 5_100, 7_900)];
-    let text = plain(&kept(vec![one]).why(&[], Detail::Full, 120));
+    split.parts = vec![part("rsync", 1_000, 4_000), part("tick", 5_000, 100), part("rsync", 5_100, 7_900)];
+    let text = plain(&incident_report(vec![split]).why(&[], Detail::Full, 120));
     assert!(
         text.contains(
             "+0 ns     11.9 ms  waiting for the CPU: rsync of backup, thread 9, fifo:50 99 %, in 2 stretches"
@@ -183,38 +186,40 @@ fn stretches_of_one_cause_are_one_part_where_little_came_between() {
     assert!(text.contains("100 µs  1 shorter part\n"), "{text}");
 }
 
-/// Who had the CPU, in milliseconds, one after the other.
-fn in_turn(had: &[(&str, u64)]) -> Incident {
+/// An incident whose CPU these threads had one after the other: name and milliseconds.
+fn in_turn(threads: &[(&str, u64)]) -> Incident {
     let mut from = MonotonicTime::from_nanos(1_000_000);
     let mut part = |(name, ms): &(&str, u64)| {
         let cause = Cause::new(Part::Waiting, CauseKind::Thread, (*name).to_owned());
-        let one = Segment::new(cause, None, from, Span::from_millis(*ms));
-        from = from.plus(one.ns);
-        one
+        let segment = Segment::new(cause, None, from, Span::from_millis(*ms));
+        from = from.plus(segment.ns);
+        segment
     };
-    let parts: Vec<Segment> = had.iter().map(&mut part).collect();
+    let parts: Vec<Segment> = threads.iter().map(&mut part).collect();
     let whole = parts.iter().fold(Span::ZERO, |sum, part| sum.plus(part.ns));
     Incident { latency: whole, at_ns: from, parts, causes: vec![], ..incident() }
 }
 
 #[test]
 fn what_took_most_is_told_however_late_it_came_and_in_however_many_stretches() {
-    let told = |had: &[(&str, u64)]| plain(&kept(vec![in_turn(had)]).why(&[], Detail::Brief, 100));
-    let late = told(&[("keeper", 22), ("worker", 4), ("hog", 157), ("other", 17), ("keeper", 24)]);
+    let why = |threads: &[(&str, u64)]| {
+        plain(&incident_report(vec![in_turn(threads)]).why(&[], Detail::Brief, 100))
+    };
+    let late = why(&[("keeper", 22), ("worker", 4), ("hog", 157), ("other", 17), ("keeper", 24)]);
     assert!(late.contains("(hog) 70 %") && late.contains("(keeper) 21 %, in 2 stretches"), "{late}");
     assert!(late.contains("21.0 ms  2 shorter parts together\n"), "{late}");
     assert!(late.find("keeper").unwrap() < late.find("hog").unwrap(), "in order of time: {late}");
     // Each of its stretches is too short to be told by itself.
-    let had: Vec<(&str, u64)> =
+    let threads: Vec<(&str, u64)> =
         (0..100).map(|turn| (if turn % 2 == 0 { "hog" } else { "keeper" }, 1)).collect();
-    let many = told(&[&had[..], &[("hog", 20), ("worker", 20)]].concat());
+    let many = why(&[&threads[..], &[("hog", 20), ("worker", 20)]].concat());
     assert!(
         many.contains("(hog) 50 %, in 51 stretches") && many.contains("(keeper) 36 %, in 50 stretches"),
         "{many}"
     );
     let small: Vec<String> = (0..100).map(|number| format!("one-{number}")).collect();
     let small: Vec<(&str, u64)> = small.iter().map(|name| (name.as_str(), 1)).collect();
-    let small = told(&small);
+    let small = why(&small);
     assert!(small.contains("(one-0) 1.0 %") && small.contains("99 shorter parts together"), "{small}");
 }
 
@@ -232,14 +237,15 @@ fn advice_is_given_against_what_was_met_often_enough() {
         remedy: Some(remedy),
     };
     let findings = [finding];
-    let told = |times: usize| plain(&kept(vec![incident(); times]).why(&findings, Detail::Brief, 80));
-    assert!(!told(2).contains("What to do"), "it may never come again");
+    let why_of =
+        |times: usize| plain(&incident_report(vec![incident(); times]).why(&findings, Detail::Brief, 80));
+    assert!(!why_of(2).contains("What to do"), "it may never come again");
     let mut two = vec![incident(); 6];
-    two[3..].iter_mut().for_each(|one| one.causes[0].name = Some("tar".to_owned()));
-    let text = plain(&kept(two).why(&findings, Detail::Brief, 80));
+    two[3..].iter_mut().for_each(|incident| incident.causes[0].name = Some("tar".to_owned()));
+    let text = plain(&incident_report(two).why(&findings, Detail::Brief, 80));
     assert_eq!(text.matches("chrt --fifo -p 80").count(), 1, "one thing to do against both: {text}");
     assert!(text.contains(" and tar"), "{text}");
-    let text = told(3);
+    let text = why_of(3);
     assert!(text.contains("Against rsync, 92 % of what ordinary threads waited"), "{text}");
     // For the thread that waited, not for whatever program.
     assert!(text.contains("    chrt --fifo -p 80 ") && !text.contains("PROGRAM"), "{text}");
@@ -248,13 +254,13 @@ fn advice_is_given_against_what_was_met_often_enough() {
     culprit.push(incident());
     culprit[3].thread.tid = tid + 1;
     culprit[3].causes[0].pid = Some(tid);
-    let text = plain(&kept(culprit).why(&findings, Detail::Brief, 80));
+    let text = plain(&incident_report(culprit).why(&findings, Detail::Brief, 80));
     assert!(!text.contains("chrt"), "it keeps others waiting itself: {text}");
 }
 
 #[test]
 fn who_waited_for_whom_is_told_with_what_is_not_known() {
-    let text = plain(&kept(vec![incident(), incident()]).top(false, Detail::Brief, 100));
+    let text = plain(&incident_report(vec![incident(), incident()]).top(false, Detail::Brief, 100));
     let row = |name: &str| {
         let line = text.lines().find(|line| line.trim_start().starts_with(name));
         line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -262,22 +268,23 @@ fn who_waited_for_whom_is_told_with_what_is_not_known() {
     assert_eq!(row("nginx"), "nginx 2 – 12.0 ms 2 24.0 ms backup 22.0 ms, softirq NET_RX 1.90 ms");
     assert_eq!(row("cron"), "cron 1 – 7.00 µs 0");
     assert!(text.contains("Waits of up to 5 ms are only counted"), "{text}");
-    let narrow = plain(&kept(vec![incident(), incident()]).top(false, Detail::Brief, 80));
+    let narrow = plain(&incident_report(vec![incident(), incident()]).top(false, Detail::Brief, 80));
     assert!(narrow.contains("backup 22.0 ms\n"), "the other one finds no room: {narrow}");
-    let text = plain(&kept(vec![incident()]).top(true, Detail::Brief, 80));
+    let text = plain(&incident_report(vec![incident()]).top(true, Detail::Brief, 80));
     assert!(text.contains("backup, fifo:50") && text.contains("1  11.0 ms  nginx\n"), "{text}");
-    let nothing = plain(&Incidents { kept: RecordedIncidents::default(), ..kept(vec![]) }.top(
-        false,
-        Detail::Brief,
-        80,
-    ));
+    let nothing =
+        plain(&IncidentReport { recording: RecordedIncidents::default(), ..incident_report(vec![]) }.top(
+            false,
+            Detail::Brief,
+            80,
+        ));
     assert!(nothing.contains("Nothing was recorded then."), "{nothing}");
 }
 
 #[test]
 fn counts_say_up_to_when_they_go_and_late_waits_are_not_incidents() {
-    let mut all = kept(vec![incident()]);
-    all.kept.minutes[0].incidents_left_out = 160_000;
+    let mut all = incident_report(vec![incident()]);
+    all.recording.minutes[0].incidents_left_out = 160_000;
     let text = plain(&all.text(Detail::Brief, 100));
     assert!(text.contains("How late all threads ran, counted up to 03:13:00\n"), "{text}");
     assert!(text.contains("  process  waits  late waits "), "{text}");
@@ -293,21 +300,21 @@ fn counts_say_up_to_when_they_go_and_late_waits_are_not_incidents() {
         doubt < text.find("How late all").unwrap() && doubt > text.find("What was late").unwrap(),
         "{text}"
     );
-    all.kept.minutes[0].incidents_left_out = 0;
+    all.recording.minutes[0].incidents_left_out = 0;
     assert!(all.title().contains(" · 1 incident above 5 ms"), "{}", all.title());
 }
 
 #[test]
 fn what_many_did_fits_a_screen_of_forty_lines_and_says_what_is_left_out() {
-    let mut all = kept(vec![]);
+    let mut all = incident_report(vec![]);
     for number in 0..40 {
-        let mut one = incident();
-        one.thread.process = format!("a-service-with-a-name-{number}");
-        one.causes[0].process = Some(format!("a-culprit-with-a-long-name-{number}"));
+        let mut late = incident();
+        late.thread.process = format!("a-service-with-a-name-{number}");
+        late.causes[0].process = Some(format!("a-culprit-with-a-long-name-{number}"));
         let mut waits = minute().groups.remove(0);
-        waits.process.clone_from(&one.thread.process);
-        all.kept.minutes[0].groups.push(waits);
-        all.kept.incidents.push(one);
+        waits.process.clone_from(&late.thread.process);
+        all.recording.minutes[0].groups.push(waits);
+        all.recording.incidents.push(late);
     }
     let texts = [
         all.text(Detail::Brief, 80),
@@ -323,22 +330,27 @@ fn what_many_did_fits_a_screen_of_forty_lines_and_says_what_is_left_out() {
     assert!(all.top(true, Detail::Full, 80).lines().count() > 40, "all that is asked for");
 }
 
-/// Up to that second of the minute, by a recorder that is at work or is not.
-fn written(second: &str, is_recording: bool) -> Written {
-    Written { last: Some(format!("2026-11-25T03:{second}Z").parse().unwrap()), is_recording }
+/// The state of a folder last written at this second of the minute.
+fn written(second: &str, is_recording: bool) -> RecordingState {
+    RecordingState { last: Some(format!("2026-11-25T03:{second}Z").parse().unwrap()), is_recording }
 }
 
 #[test]
 fn of_a_time_when_nobody_recorded_it_is_not_said_that_nothing_was_late() {
-    let of = |written| Incidents { kept: RecordedIncidents::default(), written, until: None, ..kept(vec![]) };
-    let dead = of(written("02:00", false));
-    let told = [
+    let recording = |written| IncidentReport {
+        recording: RecordedIncidents::default(),
+        written,
+        until: None,
+        ..incident_report(vec![])
+    };
+    let dead = recording(written("02:00", false));
+    let texts = [
         dead.text(Detail::Brief, 120),
         dead.why(&[], Detail::Brief, 120),
         dead.top(false, Detail::Brief, 120),
         dead.title(),
     ];
-    for text in told.map(|text| plain(&text)) {
+    for text in texts.map(|text| plain(&text)) {
         assert!(
             text.contains("not recorded · since 2026-11-25 03:12:00") && !text.contains("0 incidents"),
             "{text}"
@@ -347,23 +359,23 @@ fn of_a_time_when_nobody_recorded_it_is_not_said_that_nothing_was_late() {
     let text = plain(&dead.text(Detail::Brief, 120));
     let last = "! Last written 2026-11-25 03:02:00 UTC, 10 min 00 s before the time asked for; no recorder is writing now.";
     assert!(text.contains(last) && text.contains("Nothing was recorded then."), "{text}");
-    let alive = plain(&of(written("11:59", true)).text(Detail::Brief, 120));
+    let alive = plain(&recording(written("11:59", true)).text(Detail::Brief, 120));
     assert!(alive.contains("0 incidents above 5 ms") && !alive.contains("Last written"), "{alive}");
     assert!(
         alive.contains("Nothing was late. All other waits are counted when their minute is over."),
         "{alive}"
     );
     // Before the last line, such a recorder has told all that it ever will.
-    let before = Incidents { until: dead.from, from: None, ..of(written("12:59", true)) };
+    let before = IncidentReport { until: dead.from, from: None, ..recording(written("12:59", true)) };
     assert!(plain(&before.text(Detail::Brief, 120)).contains("Nothing was recorded then."));
 }
 
 #[test]
 fn up_to_when_a_recording_goes_is_told_where_it_ends_before_the_time_asked_for() {
     let of = |from: bool, until: bool, written| {
-        let all = kept(vec![incident()]);
+        let all = incident_report(vec![incident()]);
         let (from, until) = (all.from.filter(|_| from), all.until.filter(|_| until));
-        plain(&Incidents { from, until, written, ..all }.text(Detail::Brief, 120))
+        plain(&IncidentReport { from, until, written, ..all }.text(Detail::Brief, 120))
     };
     let note = "! Last written 2026-11-25 03:12:40 UTC; no recorder is writing now.";
     assert!(of(true, true, written("12:40", false)).contains(note));
@@ -374,30 +386,30 @@ fn up_to_when_a_recording_goes_is_told_where_it_ends_before_the_time_asked_for()
     assert!(!whole.contains("Last written"), "{whole}");
     assert!(whole.contains("2026-11-25 03:12:00 UTC to 2026-11-25 03:12:40 UTC"), "{whole}");
     assert!(of(false, false, written("12:40", true)).contains("since 2026-11-25 03:12:00 UTC\n"));
-    let json = kept(vec![]).json().unwrap();
+    let json = incident_report(vec![]).json().unwrap();
     assert!(json.contains("\"is_recording\":false") && !json.contains("last_written"), "{json}");
 }
 
 #[test]
 fn where_most_were_not_kept_a_higher_limit_is_named() {
-    let mut all = kept(vec![incident(); 4]);
+    let mut all = incident_report(vec![incident(); 4]);
     let mut waits = Distribution::default();
     (1..=1_000).for_each(|number| waits.record(Latency::from_nanos(number * 100_000)));
-    all.kept.minutes[0].groups[0].waits = waits;
-    all.kept.minutes[0].groups.truncate(1);
-    all.kept.minutes[0].incidents_left_out = 900;
+    all.recording.minutes[0].groups[0].waits = waits;
+    all.recording.minutes[0].groups.truncate(1);
+    all.recording.minutes[0].incidents_left_out = 900;
     let text = plain(&all.text(Detail::Brief, 120));
     assert!(text.contains("`--late-above 100ms` would keep about as many."), "{text}");
     assert!(text.contains("some may have been longer than those that are listed"), "{text}");
-    all.kept.minutes[0].incidents_left_out = 3;
+    all.recording.minutes[0].incidents_left_out = 3;
     assert!(!plain(&all.text(Detail::Brief, 120)).contains("--late-above"));
 }
 
 #[test]
 fn groups_of_containers_are_called_by_their_ids() {
     let id = "1f2e3d4c5b6a79880f1e2d3c4b5a69781f2e3d4c5b6a79880f1e2d3c4b5a6978";
-    let mut all = Incidents { by: Grouping::Cgroup, ..kept(vec![]) };
-    all.kept.minutes[0].groups[0].group = Some(format!("/docker/{id}"));
+    let mut all = IncidentReport { by: Grouping::Cgroup, ..incident_report(vec![]) };
+    all.recording.minutes[0].groups[0].group = Some(format!("/docker/{id}"));
     for text in [all.text(Detail::Brief, 120), all.top(false, Detail::Brief, 120)].map(|text| plain(&text)) {
         assert!(text.contains("container 1f2e3d4c5b6a ") && !text.contains(id), "{text}");
     }
@@ -406,7 +418,7 @@ fn groups_of_containers_are_called_by_their_ids() {
 
 #[test]
 fn stacks_add_up_to_what_was_waited() {
-    let folded = kept(vec![incident(), incident()]).folded();
+    let folded = incident_report(vec![incident(), incident()]).folded();
     let expected = "nginx;worker:1;preempted;waiting for the CPU;backup;rsync 22000000";
     assert!(folded.lines().any(|line| line == expected), "{folded}");
     let nanos = folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());

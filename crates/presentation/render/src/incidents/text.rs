@@ -1,22 +1,22 @@
-//! For people.
+//! `howlate show DIR` as text.
 
 use howlate_analyse::incidents::{Culprit, RecurringCulprit, culprits, recurring_culprits};
 use howlate_model::Incident;
 
-use super::Incidents;
-use super::words::{comes_back, culprit_name, held_up_by, span, victim};
+use super::IncidentReport;
+use super::wording::{comes_back, culprit_name, held_up_by, span, victim};
 use crate::detail::Detail;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, HEADING, WARN, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 use crate::untrusted_text::legible;
 
-/// Incidents, culprits and groups that are listed on a screen, those in a rhythm, and requests; and how many of each at most.
-const BRIEF: Listed = Listed { incidents: 3, culprits: 4, groups: 3, recurring: 1, snaps: 3 };
-const FULL: Listed = Listed { incidents: 50, culprits: 20, groups: 20, recurring: 3, snaps: 50 };
+/// Most incidents, culprits, groups, periodic culprits and snaps: in brief for one screen, and in full.
+const BRIEF: ListLimits = ListLimits { incidents: 3, culprits: 4, groups: 3, recurring: 1, snaps: 3 };
+const FULL: ListLimits = ListLimits { incidents: 50, culprits: 20, groups: 20, recurring: 3, snaps: 50 };
 
-pub(super) struct Listed {
+pub(super) struct ListLimits {
     pub(super) incidents: usize,
     pub(super) culprits: usize,
     pub(super) groups: usize,
@@ -24,76 +24,80 @@ pub(super) struct Listed {
     pub(super) snaps: usize,
 }
 
-pub(super) const fn listed(detail: Detail) -> Listed {
+pub(super) const fn list_limits(detail: Detail) -> ListLimits {
     if matches!(detail, Detail::Full) { FULL } else { BRIEF }
 }
 
-impl Incidents {
-    /// For people: single waits first, so that what makes the sums doubtful, the sums, and who held up others are on one screen.
+impl IncidentReport {
+    /// Single incidents first, then doubts, sums and culprits, so that those are on the last screen.
     pub fn text(&self, detail: Detail, width: usize) -> String {
         let parts = [
             format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
-            self.listed(detail, width),
+            self.longest_incidents(detail, width),
             self.snaps(detail, width),
             self.notes(width),
             self.groups(detail, width),
-            self.culprits(listed(detail).culprits, detail, width),
+            self.culprits(list_limits(detail).culprits, detail, width),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    /// What makes it doubtful, a line each.
+    /// Caveats, one line each.
     pub(super) fn notes(&self, width: usize) -> String {
         let line = |note: String| format!("{}\n", wrapped(&format!("{} {note}", paint(WARN, "!")), width, 2));
         self.doubts().into_iter().map(line).collect()
     }
 
-    /// The longest ones, in the order in which they happened.
-    fn listed(&self, detail: Detail, width: usize) -> String {
-        let mut kept = self.kept.clone();
-        kept.drop_shorter(listed(detail).incidents);
-        if kept.incidents.is_empty() {
+    /// The longest incidents, in order of time.
+    fn longest_incidents(&self, detail: Detail, width: usize) -> String {
+        let mut recording = self.recording.clone();
+        recording.drop_shorter(list_limits(detail).incidents);
+        if recording.incidents.is_empty() {
             return format!("{}\n", self.nothing());
         }
-        let longest = kept.incidents.iter().map(|one| one.latency).max();
-        let format = if self.is_one_day(&kept.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
-        let row = |one: &Incident| row(one, &self.time(one, format), Some(one.latency) == longest, width);
-        let rows: String = kept.incidents.iter().map(row).collect();
-        let more = more(usize::try_from(kept.shorter).unwrap_or(usize::MAX), "that were shorter", detail);
+        let longest = recording.incidents.iter().map(|incident| incident.latency).max();
+        let format =
+            if self.is_one_day(&recording.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
+        let incident_row = |incident: &Incident| {
+            row(incident, &self.time(incident, format), Some(incident.latency) == longest, width)
+        };
+        let rows: String = recording.incidents.iter().map(incident_row).collect();
+        let more =
+            more(usize::try_from(recording.shorter).unwrap_or(usize::MAX), "that were shorter", detail);
         format!(
             "{}\n{rows}{more}{}",
             paint(HEADING, "What was late"),
-            timeline_of_the_longest(&kept.incidents)
+            timeline_of_the_longest(&recording.incidents)
         )
     }
 
-    /// The first so many; or half of them, where each takes two lines.
+    /// The first `rows` culprits, or half of them where each takes two lines.
     pub(super) fn culprits(&self, rows: usize, detail: Detail, width: usize) -> String {
-        let all = culprits(self.kept.incidents.iter());
+        let all = culprits(self.recording.incidents.iter());
         if all.is_empty() {
             return String::new();
         }
         let (table, rows) = rows_with_room(rows, detail, width, |rows| culprit_table(&all, rows));
         let more = more(all.len().saturating_sub(rows), "smaller causes", detail);
         let how = paint(DIM, wrapped(&format!("  {HOW_ADDED}"), width, 2));
-        let recurring = self.recurring(listed(detail).recurring, width);
+        let recurring = self.recurring(list_limits(detail).recurring, width);
         format!("{}\n{}{more}{how}\n{recurring}", paint(HEADING, "Causes"), table.text(width))
     }
 
-    /// Those who come back in a rhythm.
+    /// Culprits that recur periodically.
     fn recurring(&self, most: usize, width: usize) -> String {
-        let line = |one: &RecurringCulprit| format!("  {}\n", wrapped(&comes_back(one), width, 2));
-        recurring_culprits(&self.kept).iter().take(most).map(line).collect()
+        let line = |culprit: &RecurringCulprit| format!("  {}\n", wrapped(&comes_back(culprit), width, 2));
+        recurring_culprits(&self.recording).iter().take(most).map(line).collect()
     }
 }
 
-/// A table of so many rows, which on a screen that is to hold it are half of them where each takes two lines.
+/// A table of `rows` rows; on a screen half of them, where each takes two lines.
 pub(super) fn rows_with_room(
     rows: usize,
     detail: Detail,
     width: usize,
-    table: impl Fn(usize) -> Columns,
-) -> (Columns, usize) {
+    table: impl Fn(usize) -> TextTable,
+) -> (TextTable, usize) {
     let whole = table(rows);
     if detail == Detail::Full || whole.stands_side_by_side(width) {
         return (whole, rows);
@@ -102,57 +106,62 @@ pub(super) fn rows_with_room(
     (table(rows), rows)
 }
 
-fn culprit_table(all: &[Culprit], rows: usize) -> Columns {
-    let mut table = Columns::new(&CULPRIT_HEADINGS.map(str::to_owned), 1);
+fn culprit_table(all: &[Culprit], rows: usize) -> TextTable {
+    let mut table = TextTable::new(&CULPRIT_HEADINGS.map(str::to_owned), 1);
     table.left(5);
-    all.iter().take(rows).for_each(|one| table.row(culprit(one)));
+    all.iter().take(rows).for_each(|culprit| table.row(culprit_row(culprit)));
     table
 }
 
 /// What stands above culprits.
 const CULPRIT_HEADINGS: [&str; 6] = ["culprit", "own", "others", "times", "longest", "mainly delayed"];
-/// How their times are added up.
+/// Legend of the table.
 const HOW_ADDED: &str =
     "own: how long it had what others waited for, counted once; others: added up over all who waited.";
 
-/// How many are not listed, and where they are.
-pub(super) fn more(left: usize, which: &str, detail: Detail) -> String {
+/// How many rows are not shown, and where to find them.
+pub(super) fn more(not_shown: usize, which: &str, detail: Detail) -> String {
     let place = if detail == Detail::Full { "`--json` has them" } else { "`--details`" };
-    let line = || paint(DIM, format!("  {} more {which}: {place}.", count(left as u64))) + "\n";
-    if left == 0 { String::new() } else { line() }
+    let line = || paint(DIM, format!("  {} more {which}: {place}.", count(not_shown as u64))) + "\n";
+    if not_shown == 0 { String::new() } else { line() }
 }
 
-/// Who waited, and who held it up: behind it, or below where there is no room.
-pub(super) fn row(one: &Incident, time: &str, is_longest: bool, width: usize) -> String {
-    let waited = format!("{:>8}", span(one.latency));
+/// Who waited, and who held it up: behind it, or on the next line in a narrow terminal.
+pub(super) fn row(incident: &Incident, time: &str, is_longest: bool, width: usize) -> String {
+    let waited = format!("{:>8}", span(incident.latency));
     let waited = if is_longest { paint(BOLD, waited) } else { waited };
     let indent = 2 + time.chars().count() + 2 + 8 + 2;
-    let (who, by) = (victim(one), format!("held up by {}", held_up_by(one)));
-    if indent + who.chars().count() + 2 + by.chars().count() <= width {
-        return format!("  {time}  {waited}  {who}  {by}\n");
+    let (who, culprits) = (victim(incident), format!("held up by {}", held_up_by(incident)));
+    if indent + who.chars().count() + 2 + culprits.chars().count() <= width {
+        return format!("  {time}  {waited}  {who}  {culprits}\n");
     }
-    let by = wrapped(&by, width.saturating_sub(indent), 2).replace('\n', &format!("\n{:indent$}", ""));
-    format!("  {time}  {waited}  {who}\n{:indent$}{by}\n", "")
+    let culprits =
+        wrapped(&culprits, width.saturating_sub(indent), 2).replace('\n', &format!("\n{:indent$}", ""));
+    format!("  {time}  {waited}  {who}\n{:indent$}{culprits}\n", "")
 }
 
-/// The file that shows what all CPUs did around the longest of those that have one.
+/// The timeline file of the longest incident that has one.
 fn timeline_of_the_longest(incidents: &[Incident]) -> String {
-    let longest = incidents.iter().filter(|one| one.timeline.is_some()).max_by_key(|one| one.latency);
-    let Some((one, name)) = longest.and_then(|one| Some((one, one.timeline.as_deref()?))) else {
+    let longest = incidents
+        .iter()
+        .filter(|incident| incident.timeline.is_some())
+        .max_by_key(|incident| incident.latency);
+    let Some((incident, name)) = longest.and_then(|incident| Some((incident, incident.timeline.as_deref()?)))
+    else {
         return String::new();
     };
-    let waited = span(one.latency);
+    let waited = span(incident.latency);
     let heading = format!("  Timeline of all CPUs around the wait of {waited}, for ui.perfetto.dev:");
     format!("{}\n    {}\n", paint(DIM, heading), legible(name))
 }
 
-fn culprit(one: &Culprit) -> Vec<String> {
-    let (victim, took) = &one.victim;
-    // Where nobody else waited, it is all of it.
-    let whom = if *took == one.took { String::new() } else { format!(" {}", span(*took)) };
-    let whom = format!("{}{whom}", legible(victim));
-    let (own, took) = (span(one.own), span(one.took));
-    vec![culprit_name(one), own, took, count(one.incidents), span(one.longest), whom]
+fn culprit_row(culprit: &Culprit) -> Vec<String> {
+    let (victim, took) = &culprit.victim;
+    // If only one process waited, its time is that of the column before.
+    let time = if *took == culprit.took { String::new() } else { format!(" {}", span(*took)) };
+    let victim = format!("{}{time}", legible(victim));
+    let (own, took) = (span(culprit.own), span(culprit.took));
+    vec![culprit_name(culprit), own, took, count(culprit.incidents), span(culprit.longest), victim]
 }
 
 #[cfg(test)]
@@ -166,7 +175,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::incidents::Written;
+    use crate::incidents::RecordingState;
 
     fn incident(at: &str, ms: u64) -> Incident {
         let thread = LateThread {
@@ -209,22 +218,22 @@ mod tests {
 
     fn text(days: &[&str], oldest: &str, width: usize) -> String {
         let incidents = days.iter().map(|day| incident(&format!("{day}T03:12:00.5Z"), 12)).collect();
-        let kept = RecordedIncidents { incidents, ..RecordedIncidents::default() };
-        let kept = Incidents {
-            kept,
+        let recording = RecordedIncidents { incidents, ..RecordedIncidents::default() };
+        let report = IncidentReport {
+            recording,
             machine: None,
             late_above: Some(LateThreshold::Length(Span::from_millis(5))),
             from: None,
             until: None,
             oldest: Some(format!("{oldest}T00:00:00Z").parse().unwrap()),
-            written: Written::default(),
+            written: RecordingState::default(),
             by: Grouping::default(),
             users: BTreeMap::new(),
             zone: TimeZone::UTC,
             cut_off: 0,
             damaged: vec![],
         };
-        anstream::adapter::strip_str(&kept.text(Detail::Brief, width)).to_string()
+        anstream::adapter::strip_str(&report.text(Detail::Brief, width)).to_string()
     }
 
     #[test]

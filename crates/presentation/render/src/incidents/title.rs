@@ -1,22 +1,22 @@
-//! What was asked for, in words: when, how many, above what; and what makes it doubtful.
+//! Titles of recordings: when, how many incidents, above which limit; and what makes them doubtful.
 
 use howlate_analyse::percentile;
 use howlate_model::{Distribution, Incident, RemovalReason, Span};
 use jiff::Timestamp;
 
-use super::Incidents;
-use super::words::late_above;
+use super::IncidentReport;
+use super::wording::late_above;
 use crate::numbers::{count, rough};
 use crate::untrusted_text::legible;
 
-impl Incidents {
-    /// What was asked for, and how much of it there is.
+impl IncidentReport {
+    /// Number of incidents and requested time.
     pub fn title(&self) -> String {
         let above = self.late_above.map_or_else(String::new, |above| format!(" above {}", late_above(above)));
         format!("Late threads · {}{}", self.how_many(&above), self.when())
     }
 
-    /// Incidents are the late waits that were kept: where some were not, both numbers are told.
+    /// Both numbers where not all late waits were kept as incidents.
     fn how_many(&self, above: &str) -> String {
         let (all, not_kept) = (self.all(), self.not_kept());
         match not_kept {
@@ -34,7 +34,7 @@ impl Incidents {
         counted(self.all(), self.not_kept())
     }
 
-    /// The same without the noun.
+    /// `counted` without the noun.
     pub(super) fn number(&self) -> String {
         match self.not_kept() {
             0 => count(self.all()),
@@ -42,16 +42,17 @@ impl Incidents {
         }
     }
 
-    /// Late waits that are only counted, or not even that.
+    /// Late waits without an incident.
     pub fn not_kept(&self) -> u64 {
-        let missing = self.kept.missing();
+        let missing = self.recording.missing();
         missing.left_out.saturating_add(missing.lost)
     }
 
-    /// Whether nobody recorded then. Of the time since the last line, a recorder that is at work has nothing to tell yet.
+    /// Whether no recorder was running. A running one has not yet counted the current minute.
     fn is_not_recorded(&self) -> bool {
-        let is_empty =
-            self.kept.minutes.is_empty() && self.kept.incidents.is_empty() && self.kept.snaps.is_empty();
+        let is_empty = self.recording.minutes.is_empty()
+            && self.recording.incidents.is_empty()
+            && self.recording.snaps.is_empty();
         is_empty && self.written.last.is_some() && !self.is_yet_to_be_counted()
     }
 
@@ -60,9 +61,9 @@ impl Incidents {
         self.written.is_recording && self.written.last.is_some_and(is_after)
     }
 
-    /// Why there is nothing to tell.
+    /// The text in place of an empty list.
     pub fn nothing(&self) -> &'static str {
-        match self.kept.minutes.len() {
+        match self.recording.minutes.len() {
             0 if self.is_yet_to_be_counted() => {
                 "Nothing was late. All other waits are counted when their minute is over."
             }
@@ -71,12 +72,11 @@ impl Incidents {
         }
     }
 
-    /// How many incidents there were.
     pub(super) const fn all(&self) -> u64 {
-        (self.kept.incidents.len() as u64).saturating_add(self.kept.shorter)
+        (self.recording.incidents.len() as u64).saturating_add(self.recording.shorter)
     }
 
-    /// Of which time, behind a title.
+    /// The time range, for a title.
     pub(super) fn when(&self) -> String {
         let first = self.from.or(self.oldest).map(|at| self.local(at));
         let is_all = self.from.is_none() && !self.written.is_recording;
@@ -90,38 +90,41 @@ impl Incidents {
         }
     }
 
-    /// A moment in the zone in which time is told.
+    /// A moment in the report's time zone.
     pub fn local(&self, at: Timestamp) -> String {
         at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
     }
 
-    /// When an incident ended, in that zone.
-    pub fn time(&self, one: &Incident, format: &str) -> String {
-        self.moment(&one.at, format)
+    /// End of an incident in the report's time zone.
+    pub fn time(&self, incident: &Incident, format: &str) -> String {
+        self.moment(&incident.at, format)
     }
 
-    /// A date and time of the recording in that zone.
+    /// A date and time of the recording in the report's time zone.
     pub fn moment(&self, at: &str, format: &str) -> String {
         let parsed = at.parse::<Timestamp>().map(|at| at.to_zoned(self.zone.clone()));
         parsed.map_or_else(|_| legible(at).into_owned(), |at| at.strftime(format).to_string())
     }
 
-    /// Whether all of them are of the day that the title begins with, so that none need say which.
+    /// Whether all incidents are of the day in the title, so that their times need no date.
     pub(super) fn is_one_day(&self, incidents: &[Incident]) -> bool {
         let day = "%Y-%m-%d";
         let first =
             self.from.or(self.oldest).map(|at| at.to_zoned(self.zone.clone()).strftime(day).to_string());
-        first.is_some_and(|first| incidents.iter().all(|one| self.time(one, day) == first))
+        first.is_some_and(|first| incidents.iter().all(|incident| self.time(incident, day) == first))
     }
 
-    /// What makes it doubtful, a sentence each.
+    /// Caveats, a sentence each.
     pub fn doubts(&self) -> Vec<String> {
-        let missing = self.kept.missing();
+        let missing = self.recording.missing();
         let lost = |count_: u64, text: &str| (count_ > 0).then(|| format!("{} {text}", count(count_)));
-        let removed = missing.removed.iter().map(|one| {
-            let files =
-                if one.files == 1 { "1 file".to_owned() } else { format!("{} files", count(one.files)) };
-            let why = match one.reason {
+        let removed = missing.removed.iter().map(|removed| {
+            let files = if removed.files == 1 {
+                "1 file".to_owned()
+            } else {
+                format!("{} files", count(removed.files))
+            };
+            let why = match removed.reason {
                 RemovalReason::MaxSize => "reached --max-size",
                 RemovalReason::MaxAge => "exceeded --max-age",
                 RemovalReason::DiskFull => "filled the disk",
@@ -162,10 +165,10 @@ impl Incidents {
         (oldest > from).then(|| format!("The recording begins {}.", self.local(oldest)))
     }
 
-    /// Where nobody records any more, and that was before the end of what was asked for.
+    /// A note where recording stopped before the end of the requested time.
     fn ends_earlier(&self) -> Option<String> {
-        let (last, is_asked) = (self.written.last?, self.from.is_some() || self.until.is_some());
-        if self.written.is_recording || !is_asked || self.until.is_some_and(|until| until <= last) {
+        let (last, is_limited) = (self.written.last?, self.from.is_some() || self.until.is_some());
+        if self.written.is_recording || !is_limited || self.until.is_some_and(|until| until <= last) {
             return None;
         }
         let before = self.from.and_then(|from| u64::try_from(from.duration_since(last).as_nanos()).ok());
@@ -174,15 +177,20 @@ impl Incidents {
         Some(format!("Last written {}{before}; no recorder is writing now.", self.local(last)))
     }
 
-    /// With which limit there would have been room for about as many as were kept, where most were not.
+    /// A limit above which about as many incidents would occur as were kept, where most were not.
     fn higher_limit(&self, left_out: u64) -> Option<String> {
         if left_out <= self.all() {
             return None;
         }
         let mut all = Distribution::default();
-        self.kept.minutes.iter().flat_map(|minute| &minute.groups).for_each(|group| all.merge(&group.waits));
-        let kept = self.all() as f64 / all.count().max(1) as f64;
-        let above = percentile(&all, (1.0 - kept).max(0.0)).map(|at| round_up(at.as_nanos().unsigned_abs()));
+        self.recording
+            .minutes
+            .iter()
+            .flat_map(|minute| &minute.groups)
+            .for_each(|group| all.merge(&group.waits));
+        let kept_share = self.all() as f64 / all.count().max(1) as f64;
+        let above =
+            percentile(&all, (1.0 - kept_share).max(0.0)).map(|at| round_up(at.as_nanos().unsigned_abs()));
         let above = above.filter(|above| self.late_above.is_some_and(|now| *above > now.least()));
         Some(match above {
             Some(above) => format!(
@@ -194,7 +202,7 @@ impl Incidents {
     }
 }
 
-/// Of incidents, and of late waits that were not kept.
+/// Number of incidents, and of late waits in all if not all were kept.
 pub(super) fn counted(kept: u64, not_kept: u64) -> String {
     match not_kept {
         0 => incidents(kept),
@@ -206,7 +214,7 @@ fn incidents(number: u64) -> String {
     if number == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(number)) }
 }
 
-/// The next of 1, 2, 5, 10, … milliseconds.
+/// Rounded up to 1, 2, 5, 10, … milliseconds.
 fn round_up(nanos: u64) -> Span {
     let mut step = 1_000_000_u64;
     for halves in [4, 5, 4].into_iter().cycle().take(18) {

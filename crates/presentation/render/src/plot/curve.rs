@@ -1,49 +1,54 @@
-//! Percentile curves, each with a shape of its own.
+//! Percentile curves, each with its own shape.
 
 use howlate_model::Span;
 
-use super::{Series, Symbols, column, line_of_words};
+use super::{NamedOutcome, PlotSymbols, column, line_of_words};
 use crate::numbers::length;
 use crate::prose::wrapped;
 use crate::scale::Scale;
 use crate::style::{DIM, paint};
 
 const LINES: usize = 14;
-/// Room for the values of the vertical axis.
+/// Width of the labels of the vertical axis.
 const LABELS: usize = 9;
 
 const SHAPES: [char; 12] = ['●', '▲', '■', '◆', '○', '△', '□', '◇', '+', 'x', '*', '%'];
 const LETTERS: [char; 12] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'];
 
-pub(super) fn curves(series: &[Series<'_>], latencies: Scale, width: usize, symbols: Symbols) -> String {
+pub(super) fn curves(
+    series: &[NamedOutcome<'_>],
+    latencies: Scale,
+    width: usize,
+    symbols: PlotSymbols,
+) -> String {
     let columns = width.saturating_sub(LABELS + 1).max(20);
-    let shapes = if symbols == Symbols::Unicode { SHAPES } else { LETTERS };
+    let shapes = if symbols == PlotSymbols::Unicode { SHAPES } else { LETTERS };
     let nines = nines(series);
     let mut fields = vec![vec![' '; columns]; LINES];
-    for (one, shape) in series.iter().zip(shapes).rev() {
-        draw(&mut fields, one, shape, latencies, nines);
+    for (named, shape) in series.iter().zip(shapes).rev() {
+        draw(&mut fields, named, shape, latencies, nines);
     }
     let mut text: String =
         fields.iter().enumerate().map(|(line, fields)| row(line, fields, latencies)).collect();
-    let words: Vec<(usize, String)> =
-        shares(nines).into_iter().map(|(place, words)| (column(place / nines, columns), words)).collect();
-    let axis = format!("{:LABELS$} {}", "", line_of_words(&words, columns));
+    let labels: Vec<(usize, String)> =
+        shares(nines).into_iter().map(|(place, label)| (column(place / nines, columns), label)).collect();
+    let axis = format!("{:LABELS$} {}", "", line_of_words(&labels, columns));
     text.push_str(&format!("{}\n", paint(DIM, axis)));
-    for (one, shape) in series.iter().zip(shapes) {
-        text.push_str(&format!("{:LABELS$} {shape} {}\n", "", wrapped(&one.name, width, LABELS + 3)));
+    for (named, shape) in series.iter().zip(shapes) {
+        text.push_str(&format!("{:LABELS$} {shape} {}\n", "", wrapped(&named.name, width, LABELS + 3)));
     }
     text
 }
 
-/// The right end of the axis, which counts nines: 3 at 99.9 %.
-fn nines(series: &[Series<'_>]) -> f64 {
-    let most = series.iter().map(|one| one.outcome.planned().count()).max().unwrap_or(1);
+/// Right end of the axis, in nines: 3 at 99.9 %.
+fn nines(series: &[NamedOutcome<'_>]) -> f64 {
+    let most = series.iter().map(|named| named.outcome.planned().count()).max().unwrap_or(1);
     (most.max(10) as f64).log10()
 }
 
-/// A shape in each column up to the condition's own number of wake-ups.
-fn draw(fields: &mut [Vec<char>], one: &Series<'_>, shape: char, latencies: Scale, nines: f64) {
-    let all = one.outcome.planned();
+/// Draws a shape in each column up to the condition's number of wake-ups.
+fn draw(fields: &mut [Vec<char>], named: &NamedOutcome<'_>, shape: char, latencies: Scale, nines: f64) {
+    let all = named.outcome.planned();
     let columns = fields.first().map_or(0, Vec::len);
     for place in 0..columns {
         let tail = 10_f64.powf(-nines * (place as f64 + 0.5) / columns as f64);
@@ -58,7 +63,7 @@ fn draw(fields: &mut [Vec<char>], one: &Series<'_>, shape: char, latencies: Scal
     }
 }
 
-/// A line, with the round number that lies in it.
+/// A line with the axis label that belongs to it.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

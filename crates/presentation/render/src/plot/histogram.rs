@@ -1,14 +1,14 @@
-//! A histogram for each condition, on one axis.
+//! Histograms of several conditions on one axis.
 
 use howlate_model::{Latency, Span};
 
-use super::{Series, Symbols, column, line_of_words};
+use super::{NamedOutcome, PlotSymbols, column, line_of_words};
 use crate::numbers::length;
 use crate::prose::{text_width, wrapped};
 use crate::scale::Scale;
 use crate::style::{DIM, paint};
 
-/// Lines for each histogram, by the number of conditions.
+/// Height of each histogram, by the number of conditions.
 const fn lines(conditions: usize) -> usize {
     match conditions {
         1 => 8,
@@ -17,42 +17,47 @@ const fn lines(conditions: usize) -> usize {
     }
 }
 
-pub(super) fn histogram(series: &[Series<'_>], latencies: Scale, width: usize, symbols: Symbols) -> String {
-    let names = series.iter().map(|one| text_width(&one.name)).max().unwrap_or(0);
-    // What is long stands above its picture, whole.
+pub(super) fn histogram(
+    series: &[NamedOutcome<'_>],
+    latencies: Scale,
+    width: usize,
+    symbols: PlotSymbols,
+) -> String {
+    let names = series.iter().map(|named| text_width(&named.name)).max().unwrap_or(0);
+    // Long names stand on a line above the histogram.
     let is_above = names > width / 3;
     let names = if is_above { 0 } else { names };
-    let maxima = series.iter().map(|one| text_width(&max(one))).max().unwrap_or(0);
+    let maxima = series.iter().map(|named| text_width(&max(named))).max().unwrap_or(0);
     let columns = width.saturating_sub(names + maxima + 6).max(20);
     let height = lines(series.len());
-    let fullest = series.iter().flat_map(|one| counts(one, latencies, columns)).max().unwrap_or(1);
+    let fullest = series.iter().flat_map(|named| counts(named, latencies, columns)).max().unwrap_or(1);
     let mut text = String::new();
-    for one in series {
-        let counts = counts(one, latencies, columns);
+    for named in series {
+        let counts = counts(named, latencies, columns);
         if is_above {
-            text.push_str(&format!(" {}\n", wrapped(&one.name, width, 1)));
+            text.push_str(&format!(" {}\n", wrapped(&named.name, width, 1)));
         }
         for line in (0..height).rev() {
             let bars: String =
                 counts.iter().map(|count| bar(*count, fullest, line, height, symbols)).collect();
-            let name = if line == 0 && !is_above { one.name.as_str() } else { "" };
-            let max = if line == 0 { format!("max {}", max(one)) } else { String::new() };
+            let name = if line == 0 && !is_above { named.name.as_str() } else { "" };
+            let max = if line == 0 { format!("max {}", max(named)) } else { String::new() };
             text.push_str(format!("{name:names$} {bars} {max}").trim_end());
             text.push('\n');
         }
     }
-    let words: Vec<(usize, String)> = latencies
+    let labels: Vec<(usize, String)> = latencies
         .ticks(columns / 12)
         .into_iter()
         .map(|at| (column(latencies.place(at), columns), time(at)))
         .collect();
-    let axis = format!("{:names$} {}", "", line_of_words(&words, columns));
+    let axis = format!("{:names$} {}", "", line_of_words(&labels, columns));
     text.push_str(&format!("{}\n", paint(DIM, axis)));
     text
 }
 
-fn max(one: &Series<'_>) -> String {
-    one.outcome.latency().max().unwrap_or_default().to_string()
+fn max(named: &NamedOutcome<'_>) -> String {
+    named.outcome.latency().max().unwrap_or_default().to_string()
 }
 
 #[allow(
@@ -64,10 +69,10 @@ fn time(nanos: f64) -> String {
     length(Span::from_nanos(nanos.round() as u64))
 }
 
-/// Wake-ups in each column. A bucket that spans several is counted in the one of its middle.
-fn counts(one: &Series<'_>, latencies: Scale, columns: usize) -> Vec<u64> {
+/// Wake-ups per column. A bucket wider than a column counts at its middle.
+fn counts(named: &NamedOutcome<'_>, latencies: Scale, columns: usize) -> Vec<u64> {
     let mut counts = vec![0; columns];
-    let all = one.outcome.planned();
+    let all = named.outcome.planned();
     let ends = [all.min(), all.max()].map(|end| end.map_or(0, Latency::as_nanos).max(0).unsigned_abs());
     for bucket in all.buckets() {
         let middle = (bucket.lowest + (bucket.highest - bucket.lowest) / 2).clamp(ends[0], ends[1]);
@@ -76,19 +81,19 @@ fn counts(one: &Series<'_>, latencies: Scale, columns: usize) -> Vec<u64> {
     counts
 }
 
-/// What stands in one of a bar's lines, from the lowest, 0.
-fn bar(count: u64, fullest: u64, line: usize, height: usize, symbols: Symbols) -> char {
+/// The character of a bar in a line; 0 is the lowest line.
+fn bar(count: u64, fullest: u64, line: usize, height: usize, symbols: PlotSymbols) -> char {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const ASCII: [char; 9] = [' ', '.', '.', ':', ':', '|', '|', '#', '#'];
     const PARTS: usize = 8;
     let filled = eighths(count, fullest, height * PARTS).saturating_sub(line * PARTS).min(PARTS);
     match symbols {
-        Symbols::Unicode => BLOCKS[filled],
-        Symbols::Ascii => ASCII[filled],
+        PlotSymbols::Unicode => BLOCKS[filled],
+        PlotSymbols::Ascii => ASCII[filled],
     }
 }
 
-/// The height of a bar on a logarithmic scale; a single wake-up can be seen.
+/// Height of a bar on a logarithmic scale, at least 1 for a single wake-up.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn eighths(count: u64, fullest: u64, most: usize) -> usize {
     if count == 0 {
@@ -105,8 +110,8 @@ mod tests {
     #[test]
     fn a_single_wake_up_can_be_seen_and_the_fullest_column_is_full() {
         assert_eq!([0, 1, 1_000_000].map(|count| eighths(count, 1_000_000, 8)), [0, 1, 8]);
-        assert_eq!(bar(1_000, 1_000, 3, 4, Symbols::Unicode), '█');
-        assert_eq!(bar(1, 1_000_000_000, 0, 4, Symbols::Unicode), '▁');
-        assert_eq!((0..4).map(|line| bar(0, 10, line, 4, Symbols::Ascii)).collect::<String>(), "    ");
+        assert_eq!(bar(1_000, 1_000, 3, 4, PlotSymbols::Unicode), '█');
+        assert_eq!(bar(1, 1_000_000_000, 0, 4, PlotSymbols::Unicode), '▁');
+        assert_eq!((0..4).map(|line| bar(0, 10, line, 4, PlotSymbols::Ascii)).collect::<String>(), "    ");
     }
 }

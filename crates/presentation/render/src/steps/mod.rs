@@ -1,6 +1,6 @@
-//! Steps in the lateness of sleeps: where they are, and why, on one screen.
+//! Steps in the lateness of sleeps of increasing length, on one screen.
 
-mod words;
+mod wording;
 
 use howlate_analyse::Analysis;
 use howlate_analyse::steps::{ControlResult, LengthLevel, LengthStep, Remainder, Staircase, staircases};
@@ -8,78 +8,81 @@ use howlate_analyse::steps::{ControlResult, LengthLevel, LengthStep, Remainder, 
 use crate::numbers::{count, length, micros_of, signed_micros};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, GOOD, HEADING, paint};
-use crate::table::Columns;
-pub(crate) use words::sentence;
-use words::{control_name, headline};
+use crate::table::TextTable;
+pub(crate) use wording::sentence;
+use wording::{control_name, headline};
 
-/// Lines of a screen, less one for what is typed next.
+/// Lines of a screen, less the next prompt.
 const MOST_LINES: usize = 23;
 
-/// The answer of every sweep; `None` where nothing was swept.
+/// The results of all sweeps; `None` without any.
 pub(crate) fn answer(analysis: &Analysis, above: usize, width: usize) -> Option<String> {
-    let found = staircases(analysis);
-    let room = MOST_LINES.saturating_sub(above) / found.len().max(1);
-    let text: String = found.iter().map(|one| of_sweep(one, analysis, room, width)).collect();
-    (!found.is_empty()).then_some(text)
+    let staircases = staircases(analysis);
+    let room = MOST_LINES.saturating_sub(above) / staircases.len().max(1);
+    let text: String =
+        staircases.iter().map(|staircase| sweep_text(staircase, analysis, room, width)).collect();
+    (!staircases.is_empty()).then_some(text)
 }
 
 /// Where the steps are, and why, a sentence each.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
-    let told = |one: &Staircase| {
-        let steps = one.steps.iter().map(sentence).collect::<Vec<_>>();
-        std::iter::once(headline(one)).chain(steps).collect::<Vec<_>>()
+    let sentences_of = |staircase: &Staircase| {
+        let steps = staircase.steps.iter().map(sentence).collect::<Vec<_>>();
+        std::iter::once(headline(staircase)).chain(steps).collect::<Vec<_>>()
     };
-    staircases(analysis).iter().flat_map(told).collect()
+    staircases(analysis).iter().flat_map(sentences_of).collect()
 }
 
-/// Where the steps of the first sweep are; `None` where nothing was swept.
+/// Where the steps of the first sweep are; `None` without a sweep.
 pub fn steps_headline(analysis: &Analysis) -> Option<String> {
     staircases(analysis).first().map(headline)
 }
 
-fn of_sweep(found: &Staircase, analysis: &Analysis, room: usize, width: usize) -> String {
-    let headline = wrapped(&paint(BOLD, headline(found)), width, 0);
-    let below = paint(DIM, wrapped(&words::how(found, analysis), width, 0));
-    let table = if found.steps.is_empty() { String::new() } else { format!("\n{}", table(found, width)) };
+fn sweep_text(staircase: &Staircase, analysis: &Analysis, room: usize, width: usize) -> String {
+    let headline = wrapped(&paint(BOLD, headline(staircase)), width, 0);
+    let below = paint(DIM, wrapped(&wording::how(staircase, analysis), width, 0));
+    let table =
+        if staircase.steps.is_empty() { String::new() } else { format!("\n{}", table(staircase, width)) };
     let used = [&headline, &below, &table].map(|text| text.lines().count()).iter().sum::<usize>() + 3;
-    let reasons = reasons(found, room.saturating_sub(used), width);
+    let reasons = reasons(staircase, room.saturating_sub(used), width);
     format!("{headline}\n{table}{reasons}\n{below}\n")
 }
 
-/// Why each step is there, as many as there is room for, the largest first.
-fn reasons(found: &Staircase, room: usize, width: usize) -> String {
-    let mut largest: Vec<&LengthStep> = found.steps.iter().collect();
+/// Causes of the steps, largest steps first, as far as there is room.
+fn reasons(staircase: &Staircase, room: usize, width: usize) -> String {
+    let mut largest: Vec<&LengthStep> = staircase.steps.iter().collect();
     largest.sort_by_key(|step| std::cmp::Reverse(step.rise.as_nanos().unsigned_abs()));
-    let mut told: Vec<(&LengthStep, String)> = Vec::new();
+    let mut shown: Vec<(&LengthStep, String)> = Vec::new();
     let mut lines = 0;
     for step in largest {
         let text = format!("{}\n", wrapped(&sentence(step), width, 2));
         lines += text.lines().count();
-        if lines > room && !told.is_empty() {
+        if lines > room && !shown.is_empty() {
             break;
         }
-        told.push((step, text));
+        shown.push((step, text));
     }
-    told.sort_by_key(|(step, _)| step.at);
-    let text: String = told.iter().map(|(_, text)| text.as_str()).collect();
-    match found.steps.len() - told.len() {
+    shown.sort_by_key(|(step, _)| step.at);
+    let text: String = shown.iter().map(|(_, text)| text.as_str()).collect();
+    match staircase.steps.len() - shown.len() {
         0 if text.is_empty() => text,
         0 => format!("\n{text}"),
         more => format!("\n{text}{}\n", paint(DIM, format!("{} more: `--details`.", count(more as u64)))),
     }
 }
 
-/// A row for each level; the step that leads to it, and what each control leaves of that.
-fn table(found: &Staircase, width: usize) -> String {
-    let mut table = Columns::without_columns(1);
-    table.column("sleeps of", found.levels.iter().map(lengths));
-    table.column("late", found.levels.iter().map(|level| micros_of(level.late.as_nanos() as f64)));
-    let steps = || std::iter::once(None).chain(found.steps.iter().map(Some));
+/// One row per level, with the step before it, and its remainder with each control.
+fn table(staircase: &Staircase, width: usize) -> String {
+    let mut table = TextTable::without_columns(1);
+    table.column("sleeps of", staircase.levels.iter().map(lengths));
+    table.column("late", staircase.levels.iter().map(|level| micros_of(level.late.as_nanos() as f64)));
+    let steps = || std::iter::once(None).chain(staircase.steps.iter().map(Some));
     table.column("step", steps().map(|step| step.map_or_else(String::new, rise)));
-    for control in &found.controls {
+    for control in &staircase.controls {
         let cell = |step: Option<&LengthStep>| {
-            let left = step.and_then(|step| step.controls.iter().find(|one| one.control == *control));
-            left.map_or_else(String::new, left_of)
+            let controlled =
+                step.and_then(|step| step.controls.iter().find(|controlled| controlled.control == *control));
+            controlled.map_or_else(String::new, remainder)
         };
         table.column(control_name(*control), steps().map(cell));
     }
@@ -95,16 +98,16 @@ fn lengths(level: &LengthLevel) -> String {
     format!("{} … {}", length(level.from), length(level.until))
 }
 
-/// `+6.94 (6.1 … 7.7)`.
+/// The rise with its interval: `+6.94 (6.1 … 7.7)`.
 fn rise(step: &LengthStep) -> String {
     let micros = |nanos: i64| micros_of(nanos as f64);
     let (low, high) = (step.interval.low.as_nanos(), step.interval.high.as_nanos());
     format!("{} ({} … {})", signed_micros(step.rise.as_nanos() as f64), micros(low), micros(high))
 }
 
-fn left_of(one: &ControlResult) -> String {
-    let left = micros_of(one.left.as_nanos() as f64);
-    match one.verdict {
+fn remainder(controlled: &ControlResult) -> String {
+    let left = micros_of(controlled.left.as_nanos() as f64);
+    match controlled.verdict {
         Remainder::Gone => paint(GOOD, format!("{left} gone")),
         Remainder::Remains => left,
         Remainder::Unclear => format!("{left} ?"),

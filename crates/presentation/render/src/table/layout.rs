@@ -1,34 +1,33 @@
-//! What of a table stands where, so that it fits the width.
+//! Fits a table into a width.
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
-use super::column::Column;
+use super::column::TableColumn;
 use crate::prose::lines;
 use crate::style::{DIM, paint};
 
-/// Headings of columns that are left out where there is no room for all, the first first. A thread's number goes
-/// only where another column says the same; `p` is told by verdict and interval.
+/// Headings of columns that may be left out, in this order. The thread number may go only if another column has the same cells; `p` follows from verdict and interval.
 const SPARE: [&str; 9] = ["min", "stddev", "thread", "p", "sys", "user", "elapsed", "threads", "count"];
 
-/// Columns before what stands below the name of a row.
+/// Indentation of stacked numbers below the name of their row.
 const INDENT: usize = 2;
 
-/// A table whose place is known.
-pub(super) struct Layout<'a> {
-    all: &'a [&'a Column],
-    names: Vec<&'a Column>,
-    /// Columns that stand side by side; further ones stand in another table below.
-    bands: Vec<Vec<&'a Column>>,
-    left_out: Vec<&'a Column>,
+/// A table fitted into a width.
+pub(super) struct TableLayout<'a> {
+    all: &'a [&'a TableColumn],
+    names: Vec<&'a TableColumn>,
+    /// Columns side by side; each further band is a table of its own below.
+    bands: Vec<Vec<&'a TableColumn>>,
+    left_out: Vec<&'a TableColumn>,
     is_broken: bool,
     /// Whether names stand on lines of their own.
     is_stacked: bool,
     width: usize,
 }
 
-impl<'a> Layout<'a> {
-    /// How `all` columns, of which the first `names` name the rows, fit into `width`.
-    pub(super) fn new(all: &'a [&'a Column], names: usize, width: usize) -> Self {
+impl<'a> TableLayout<'a> {
+    /// Fits `all` columns, of which the first `names` name the rows, into `width`.
+    pub(super) fn new(all: &'a [&'a TableColumn], names: usize, width: usize) -> Self {
         let (names, numbers) = all.split_at(names.min(all.len()));
         let mut layout = Self {
             all,
@@ -47,7 +46,7 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// Leaves out one column after the other until `fits` holds; none where that does not help.
+    /// Leaves out spare columns until `fits` holds; none if that does not help.
     fn leave_out_until(&mut self, fits: impl Fn(&Self) -> bool) {
         let whole = (self.names.clone(), self.bands.clone());
         for heading in SPARE {
@@ -61,12 +60,12 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The headings of columns that are not shown.
+    /// Headings of columns that are not shown.
     pub(super) fn left_out(&self) -> Vec<&'a str> {
         self.left_out.iter().map(|column| column.heading.as_str()).collect()
     }
 
-    /// Whether each row stands in one line.
+    /// Whether each row takes one line.
     pub(super) fn is_side_by_side(&self) -> bool {
         !self.is_stacked && self.bands.len() == 1
     }
@@ -76,26 +75,25 @@ impl<'a> Layout<'a> {
         self.extent(&self.names) + numbers <= self.width
     }
 
-    fn extent(&self, columns: &[&Column]) -> usize {
+    fn extent(&self, columns: &[&TableColumn]) -> usize {
         columns.iter().map(|column| column.width(self.is_broken)).sum()
     }
 
-    /// Leaves out the columns with this heading, if they may go.
+    /// Leaves out the columns with this heading, if allowed.
     fn leave_out(&mut self, heading: &str) {
         let all = self.all;
-        let may_go = |column: &Column| {
-            let repeats = |other: &&&Column| other.heading != heading && other.cells == column.cells;
+        let may_go = |column: &TableColumn| {
+            let repeats = |other: &&&TableColumn| other.heading != heading && other.cells == column.cells;
             column.heading == heading && (heading != "thread" || all.iter().any(|other| repeats(&other)))
         };
         for columns in std::iter::once(&mut self.names).chain(&mut self.bands) {
-            let (gone, kept) = columns.iter().partition(|column| may_go(column));
-            *columns = kept;
-            self.left_out.extend::<Vec<&Column>>(gone);
+            let (removed, remaining) = columns.iter().partition(|column| may_go(column));
+            *columns = remaining;
+            self.left_out.extend::<Vec<&TableColumn>>(removed);
         }
     }
 
-    /// Names on lines of their own if all numbers then stand side by side, or if names are long; else the names
-    /// again before each band of numbers.
+    /// Stacks names above their numbers if all numbers then fit one band, or if names are long; otherwise repeats the names before each band.
     fn stack(&mut self) {
         let below_names = self.width.saturating_sub(INDENT);
         let is_one_band = |layout: &Self| layout.bands.iter().all(|band| layout.extent(band) <= below_names);
@@ -108,7 +106,7 @@ impl<'a> Layout<'a> {
         let room = if self.is_stacked { below_names } else { self.width.saturating_sub(names) };
         self.bands = vec![Vec::new()];
         for column in numbers {
-            let is_full = |band: &Vec<&Column>| {
+            let is_full = |band: &Vec<&TableColumn>| {
                 !band.is_empty() && self.extent(band) + column.width(self.is_broken) > room
             };
             if self.bands.last().is_none_or(is_full) {
@@ -124,7 +122,7 @@ impl<'a> Layout<'a> {
         bands.join("\n")
     }
 
-    fn band(&self, numbers: &[&Column]) -> String {
+    fn band(&self, numbers: &[&TableColumn]) -> String {
         if !self.is_stacked {
             return joined(&self.grid(&[&self.names, numbers].concat(), self.width));
         }
@@ -136,13 +134,13 @@ impl<'a> Layout<'a> {
         text.extend(head.iter().map(indented));
         for (row, line) in below.iter().enumerate() {
             text.extend(self.name(row));
-            // A row that heads others has no numbers.
+            // A heading row within the table has no numbers.
             text.extend((!line.trim().is_empty()).then(|| indented(line)));
         }
         joined(&text)
     }
 
-    /// What the names are of, above the headings of the numbers: tables that differ in nothing else are told apart by it.
+    /// Heading of the names, above the headings of the numbers.
     fn heading_of_names(&self) -> Option<String> {
         match self.names.as_slice() {
             [only] if !only.heading.is_empty() => {
@@ -152,7 +150,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// What a row is called, with the headings that no longer stand above where there are several.
+    /// Name of a row; several columns with their headings.
     fn name(&self, row: usize) -> Vec<String> {
         let parts: Vec<String> = match self.names.as_slice() {
             [only] => only.cells.get(row).cloned().into_iter().collect(),
@@ -163,20 +161,20 @@ impl<'a> Layout<'a> {
         lines.into_iter().map(|line| format!("{:INDENT$}{line}", "")).collect()
     }
 
-    /// Lines with headings above, each cell in one line unless it is wider than all there is.
-    fn grid(&self, columns: &[&Column], width: usize) -> Vec<String> {
+    /// Lines with headings; cells are broken only if wider than the table.
+    fn grid(&self, columns: &[&TableColumn], width: usize) -> Vec<String> {
         let height = columns.iter().map(|column| column.heading_lines(self.is_broken).len()).max();
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         table.set_header(
             columns.iter().map(|column| column.heading_cell(self.is_broken, height.unwrap_or(1))),
         );
-        for (shown, column) in table.column_iter_mut().zip(columns) {
+        for (table_column, column) in table.column_iter_mut().zip(columns) {
             let side = if column.is_left { CellAlignment::Left } else { CellAlignment::Right };
-            shown.set_cell_alignment(side);
-            shown.set_padding((2, 0));
+            table_column.set_cell_alignment(side);
+            table_column.set_padding((2, 0));
             let least = u16::try_from(column.width(self.is_broken).min(width)).unwrap_or(u16::MAX);
-            shown.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+            table_column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
         }
         let rows = self.all.first().map_or(0, |column| column.cells.len());
         for row in 0..rows {

@@ -1,48 +1,48 @@
-//! Tables: right-aligned numbers under their headings, no lines. They fit the width that there is: headings are
-//! broken, then columns that tell least are left out, then rows stand in several lines. No cell is ever cut.
+//! Tables without rules: numbers right-aligned below their headings. To fit the width, headings are broken, then the least important columns left out, then rows stacked. Cells are never cut.
 
 mod column;
 mod layout;
+mod unit;
 
 use crate::numbers::at_least;
 use crate::result_columns::{ColumnSpec, RowNumbers};
-use crate::scale_of_table::Unit;
 use crate::style::{BOLD, DIM, paint};
-use column::Column;
-use layout::Layout;
+use column::TableColumn;
+use layout::TableLayout;
+pub(crate) use unit::TableUnit;
 
 /// A table under construction.
-pub(crate) struct Columns {
-    columns: Vec<Column>,
-    /// How many of the first name a row.
+pub(crate) struct TextTable {
+    columns: Vec<TableColumn>,
+    /// Number of columns that name a row.
     names: usize,
 }
 
-impl Columns {
-    /// A table with these headings, of which the first `left` are left-aligned and name the rows.
+impl TextTable {
+    /// A table with these headings; the first `left` columns are left-aligned and name the rows.
     pub(crate) fn new(headings: &[String], left: usize) -> Self {
-        let column = |(number, heading): (usize, &String)| Column::new(heading, number < left);
+        let column = |(number, heading): (usize, &String)| TableColumn::new(heading, number < left);
         Self { columns: headings.iter().enumerate().map(column).collect(), names: left }
     }
 
-    /// A table whose columns are yet to be added, of which the first `left` are left-aligned and name the rows.
+    /// A table without columns; the first `left` that are added are left-aligned and name the rows.
     pub(crate) const fn without_columns(left: usize) -> Self {
         Self { columns: Vec::new(), names: left }
     }
 
-    /// Adds a column.
     pub(crate) fn column(&mut self, heading: &str, cells: impl IntoIterator<Item = String>) {
         let is_left = self.columns.len() < self.names;
-        self.columns.push(Column { cells: cells.into_iter().collect(), ..Column::new(heading, is_left) });
+        self.columns
+            .push(TableColumn { cells: cells.into_iter().collect(), ..TableColumn::new(heading, is_left) });
     }
 
-    /// Adds columns of results in µs, the worst of each in bold.
+    /// Adds columns of statistics in µs, the worst of each in bold.
     pub(crate) fn results(&mut self, columns: &[ColumnSpec], rows: &[RowNumbers]) {
-        self.results_in(Unit::Micros, columns, rows);
+        self.results_in(TableUnit::Micros, columns, rows);
     }
 
-    /// The same in another unit.
-    pub(crate) fn results_in(&mut self, unit: Unit, columns: &[ColumnSpec], rows: &[RowNumbers]) {
+    /// Like `results`, in another unit.
+    pub(crate) fn results_in(&mut self, unit: TableUnit, columns: &[ColumnSpec], rows: &[RowNumbers]) {
         for column in columns {
             let values: Vec<Option<i64>> = rows.iter().map(|row| row.nanos(column)).collect();
             let cells = worst_in_bold(&values, |nanos| unit.show(nanos)).into_iter().zip(rows);
@@ -50,9 +50,9 @@ impl Columns {
         }
     }
 
-    /// Empties the columns in which nothing is known of any row, so that they take no room.
+    /// Empties the columns without any known value, so that they take no room.
     pub(crate) fn empty_unknown(&mut self) {
-        let is_unknown = |column: &&mut Column| column.cells.iter().all(|cell| cell == "–");
+        let is_unknown = |column: &&mut TableColumn| column.cells.iter().all(|cell| cell == "–");
         self.columns.iter_mut().filter(is_unknown).for_each(|column| column.cells.fill(String::new()));
     }
 
@@ -63,33 +63,33 @@ impl Columns {
         }
     }
 
-    /// Adds a row.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
     }
 
-    /// Headings and columns, for tables elsewhere.
+    /// Headings and columns, for other formats.
     pub(crate) fn into_parts(self) -> (Vec<String>, Vec<Vec<String>>) {
         self.columns.into_iter().map(|column| (column.heading, column.cells)).unzip()
     }
 
-    /// Whether each row stands in one line of `width`.
+    /// Whether each row takes one line of `width`.
     pub(crate) fn stands_side_by_side(&self, width: usize) -> bool {
-        Layout::new(&self.with_something(), self.names, width).is_side_by_side()
+        TableLayout::new(&self.with_something(), self.names, width).is_side_by_side()
     }
 
-    /// The columns, but for those beside the names in which no row has anything.
-    fn with_something(&self) -> Vec<&Column> {
-        let has_some =
-            |column: &Column| column.cells.is_empty() || column.cells.iter().any(|cell| !cell.is_empty());
-        let kept = |(number, column): &(usize, &Column)| *number < self.names || has_some(column);
-        self.columns.iter().enumerate().filter(kept).map(|(_, column)| column).collect()
+    /// The columns that are not empty; those that name rows are always included.
+    fn with_something(&self) -> Vec<&TableColumn> {
+        let has_some = |column: &TableColumn| {
+            column.cells.is_empty() || column.cells.iter().any(|cell| !cell.is_empty())
+        };
+        let is_shown = |(number, column): &(usize, &TableColumn)| *number < self.names || has_some(column);
+        self.columns.iter().enumerate().filter(is_shown).map(|(_, column)| column).collect()
     }
 
-    /// The table as text, without blanks at line ends, in lines of at most `width`; below it, what was left out.
+    /// The table as text in lines of at most `width`, without trailing blanks, followed by a note on columns that are not shown.
     pub(crate) fn text(&self, width: usize) -> String {
         let columns = self.with_something();
-        let layout = Layout::new(&columns, self.names, width);
+        let layout = TableLayout::new(&columns, self.names, width);
         let left_out = match layout.left_out().join(", ") {
             none if none.is_empty() => none,
             some => format!("{}\n", paint(DIM, format!("Not shown at this width: {some}."))),
@@ -98,7 +98,7 @@ impl Columns {
     }
 }
 
-/// The cells of a column, the largest number in bold when there is something to choose from.
+/// Cells of a column, the largest value in bold if there are several.
 pub(crate) fn worst_in_bold(values: &[Option<i64>], show: impl Fn(i64) -> String) -> Vec<String> {
     let worst = values.iter().flatten().max().copied();
     let several = values.iter().flatten().count() > 1;
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_row_that_is_stacked_is_called_by_its_name_alone() {
-        let mut table = Columns::new(&["cause", "share", "wake-ups"].map(str::to_owned), 1);
+        let mut table = TextTable::new(&["cause", "share", "wake-ups"].map(str::to_owned), 1);
         table.row(["when idle", "", ""].map(str::to_owned).to_vec());
         table.row(["the hypervisor, or interrupts off", "24 %", "213"].map(str::to_owned).to_vec());
         let text = anstream::adapter::strip_str(&table.text(44)).to_string();
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_name_of_several_parts_leaves_out_what_says_nothing() {
         let headings = ["policy", "slack", "CPU", "thread", "wake-ups", "largest latency"];
-        let mut table = Columns::new(&headings.map(str::to_owned), 4);
+        let mut table = TextTable::new(&headings.map(str::to_owned), 4);
         table.row(["fifo:80", "–", "0", "0", "1 990", "96.9"].map(str::to_owned).to_vec());
         let text = anstream::adapter::strip_str(&table.text(34)).to_string();
         let names: Vec<&str> = text.lines().filter(|line| line.contains("policy")).collect();
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_column_without_anything_takes_no_room() {
         let table = |middle: &str| {
-            let mut table = Columns::new(&["name", "unseen", "p"].map(str::to_owned), 1);
+            let mut table = TextTable::new(&["name", "unseen", "p"].map(str::to_owned), 1);
             table.row(vec!["one".to_owned(), middle.to_owned(), "0.01".to_owned()]);
             anstream::adapter::strip_str(&table.text(80)).to_string()
         };

@@ -1,16 +1,16 @@
-//! The same for machines.
+//! The JSON output of `howlate top`.
 
 use howlate_analyse::waits::{CpuHolderTime, WaitKind, WaitTotal, WaiterTotals};
 use howlate_model::{LostWaits, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Top, TopView};
+use super::{TopReport, TopView};
 
 /// What `howlate top --json` prints.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "Top")]
-struct Document<'a> {
+struct TopDocument<'a> {
     /// Of these names: 1.
     format: u32,
     /// The version of the program.
@@ -27,17 +27,18 @@ struct Document<'a> {
     /// CPUs that are on.
     cpus: usize,
     /// What nobody saw.
-    lost: Lost,
+    lost: LostEvents,
     /// Processes that there are; those that have ended, one for each name.
-    processes: Vec<Entry<'a>>,
+    processes: Vec<WaiterEntry<'a>>,
     /// With `--by thread`, or of one process: threads that there are.
     #[serde(skip_serializing_if = "Option::is_none")]
-    threads: Option<Vec<Entry<'a>>>,
+    threads: Option<Vec<WaiterEntry<'a>>>,
 }
 
 /// What nobody saw.
 #[derive(Serialize, JsonSchema)]
-struct Lost {
+#[schemars(rename = "Lost")]
+struct LostEvents {
     /// Times without CPU that were not seen to begin or to end.
     unseen: u64,
     /// Threads that ended without being read to the end.
@@ -48,7 +49,8 @@ struct Lost {
 
 /// A process or thread.
 #[derive(Serialize, JsonSchema)]
-struct Entry<'a> {
+#[schemars(rename = "Entry")]
+struct WaiterEntry<'a> {
     /// The process; absent of those that have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
@@ -122,13 +124,13 @@ struct BehindEntry<'a> {
     ns: u64,
 }
 
-impl Top {
-    /// For machines, on one line.
+impl TopReport {
+    /// As one line of JSON.
     pub fn json(&self, view: &TopView) -> serde_json::Result<String> {
         let LostWaits { unseen, threads, stacks } = self.table.lost;
-        let processes = self.table.processes.iter().filter(|one| self.is_meant(one, view));
+        let processes = self.table.processes.iter().filter(|waiter| self.is_selected(waiter, view));
         let waiters = self.waiters(view);
-        let document = Document {
+        let document = TopDocument {
             format: 1,
             howlate: env!("CARGO_PKG_VERSION"),
             command: "top",
@@ -136,55 +138,57 @@ impl Top {
             refused: self.refused.as_ref().map(ToString::to_string),
             lasted_ns: self.lasted.as_nanos(),
             cpus: self.cpus,
-            lost: Lost { unseen, threads, stacks },
-            processes: processes.map(|one| self.entry(one, view)).collect(),
-            threads: view.shows_threads().then(|| waiters.iter().map(|one| self.entry(one, view)).collect()),
+            lost: LostEvents { unseen, threads, stacks },
+            processes: processes.map(|waiter| self.entry(waiter, view)).collect(),
+            threads: view
+                .shows_threads()
+                .then(|| waiters.iter().map(|waiter| self.entry(waiter, view)).collect()),
         };
         Ok(serde_json::to_string(&document)? + "\n")
     }
 
-    fn entry<'a>(&'a self, one: &'a WaiterTotals, view: &TopView) -> Entry<'a> {
-        let is_wanted = |wait: &&WaitTotal| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
-        Entry {
-            pid: one.pid,
-            tid: one.tid,
-            name: &one.name,
-            group: self.group_of(one),
-            of_kernel: one.of_kernel,
-            threads: one.threads,
-            ended: one.ended,
-            seen_ns: one.seen.as_nanos(),
-            ran_ns: one.ran().as_nanos(),
-            waits: one.waits.iter().filter(is_wanted).map(wait).collect(),
+    fn entry<'a>(&'a self, waiter: &'a WaiterTotals, view: &TopView) -> WaiterEntry<'a> {
+        let is_selected = |wait: &&WaitTotal| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
+        WaiterEntry {
+            pid: waiter.pid,
+            tid: waiter.tid,
+            name: &waiter.name,
+            group: self.group_of(waiter),
+            of_kernel: waiter.of_kernel,
+            threads: waiter.threads,
+            ended: waiter.ended,
+            seen_ns: waiter.seen.as_nanos(),
+            ran_ns: waiter.ran().as_nanos(),
+            waits: waiter.waits.iter().filter(is_selected).map(wait).collect(),
         }
     }
 }
 
-fn wait(one: &WaitTotal) -> WaitEntry<'_> {
-    let kind = one.reason.kind;
+fn wait(wait: &WaitTotal) -> WaitEntry<'_> {
+    let kind = wait.reason.kind;
     WaitEntry {
         kind: kind.name(),
         nature: kind.nature().name(),
-        at: &one.reason.at,
-        count: one.sum.count,
-        ongoing: one.sum.ongoing,
-        total_ns: one.sum.time.as_nanos(),
-        mean_ns: one.sum.mean().as_nanos(),
-        max_ns: one.sum.longest.as_nanos(),
-        share: one.share,
-        looked_at: (kind != WaitKind::Cpu).then_some(one.sum.looked_at),
-        behind: one.behind.iter().map(behind).collect(),
-        functions: &one.functions,
+        at: &wait.reason.at,
+        count: wait.sum.count,
+        ongoing: wait.sum.ongoing,
+        total_ns: wait.sum.time.as_nanos(),
+        mean_ns: wait.sum.mean().as_nanos(),
+        max_ns: wait.sum.longest.as_nanos(),
+        share: wait.share,
+        looked_at: (kind != WaitKind::Cpu).then_some(wait.sum.looked_at),
+        behind: wait.behind.iter().map(behind).collect(),
+        functions: &wait.functions,
     }
 }
 
-fn behind(one: &CpuHolderTime) -> BehindEntry<'_> {
-    BehindEntry { name: &one.name, pid: one.pid, ns: one.time.as_nanos() }
+fn behind(behind: &CpuHolderTime) -> BehindEntry<'_> {
+    BehindEntry { name: &behind.name, pid: behind.pid, ns: behind.time.as_nanos() }
 }
 
 /// The JSON Schema of that object, draft 2020-12; `docs/top.schema.json` is a copy.
 pub fn top_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<Document<'_>>()).map(|text| text + "\n")
+    serde_json::to_string_pretty(&schema_as_written::<TopDocument<'_>>()).map(|text| text + "\n")
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
-//! What the processes of a machine wait for, as tables and for machines.
+//! What the processes of a machine wait for, as tables and JSON.
 
 mod controls;
 mod json;
-mod keys;
 mod rows;
 mod text;
-mod wanted;
-mod words;
+mod wording;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,47 +12,44 @@ use std::collections::HashMap;
 use howlate_analyse::waits::{WaitKind, WaitOrder, WaitTable, WaiterTotals};
 use howlate_model::{Span, TracerRefusal};
 
-pub use controls::{Controls, Pressed};
+pub use controls::ORDERS;
+pub use controls::{KeyEffect, TopControls};
 pub use json::top_schema;
-pub use keys::ORDERS;
 pub use rows::TopRow;
 
-/// What was seen of a while.
+/// The waits of a period of time.
 #[derive(Clone, Debug)]
-pub struct Top {
-    /// Where it is known from.
+pub struct TopReport {
+    /// `bpf` or `proc`.
     pub source: &'static str,
-    /// Why it is not known from a better source.
+    /// Why the better source cannot be used.
     pub refused: Option<TracerRefusal>,
-    /// How long the while was.
+    /// Length of the period.
     pub lasted: Span,
-    /// CPUs that are on.
+    /// CPUs that are online.
     pub cpus: usize,
-    /// What was seen.
+    /// Waits by process and thread.
     pub table: WaitTable,
-    /// The control groups of processes, by their id, where they were looked up.
+    /// Control groups by process id, if they were looked up.
     pub groups: HashMap<u32, String>,
 }
 
-/// What has a row.
+/// What a row is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TopBy {
-    /// Each process.
     #[default]
     Process,
-    /// Each thread.
     Thread,
-    /// Each control group.
     Group,
     /// Each process that had a CPU for which others were ready.
     Culprit,
 }
 
 impl TopBy {
-    /// All.
+    /// In the order of the documentation.
     pub const ALL: [Self; 4] = [Self::Process, Self::Thread, Self::Group, Self::Culprit];
 
-    /// What a row is of.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Process => "process",
@@ -65,98 +60,104 @@ impl TopBy {
     }
 }
 
-/// What of it is shown, and how.
+/// Selection and order of the rows.
 #[derive(Clone, Debug, Default)]
 pub struct TopView {
-    /// What comes first.
+    /// Order of the rows.
     pub order: WaitOrder,
-    /// One process and no other: its id or its name.
+    /// Only this process, by id or name.
     pub process: Option<String>,
-    /// Waits of these kinds and no others, if there are any.
+    /// Only waits of these kinds; empty: all.
     pub kinds: Vec<WaitKind>,
-    /// Processes in this control group, or in those below it, and no others.
+    /// Only processes in this control group or below it.
     pub group: Option<String>,
-    /// What has a row.
+    /// What a row is about.
     pub by: TopBy,
-    /// Rows in which this stands, in capitals or not: in a name, a process's id, or what is waited for; all if it is empty.
+    /// Only rows that contain this, ignoring case, in the name, pid or reason; empty: all.
     pub filter: String,
-    /// Rows that there is room for.
+    /// Rows that fit the screen.
     pub rows: Option<usize>,
-    /// More rows than a screen has, and waits as asked or with nothing to do.
+    /// With `--details`: more rows, and waits as asked or with nothing to do.
     pub details: bool,
 }
 
-impl Top {
-    /// Who is shown: processes or threads; of one that has ended there are no threads any more.
+impl TopReport {
+    /// Processes or threads, as selected. Ended processes have no threads any more.
     fn waiters(&self, view: &TopView) -> Vec<Cow<'_, WaiterTotals>> {
         if view.by == TopBy::Group {
-            let group_of = |one: &WaiterTotals| self.group_of(one).filter(|_| self.is_meant(one, view));
+            let group_of =
+                |waiter: &WaiterTotals| self.group_of(waiter).filter(|_| self.is_selected(waiter, view));
             return self.table.by_group(group_of).into_iter().map(Cow::Owned).collect();
         }
-        let threads = self.table.threads.iter().filter(|one| self.is_meant(one, view));
+        let threads = self.table.threads.iter().filter(|waiter| self.is_selected(waiter, view));
         let threads: Vec<Cow<'_, WaiterTotals>> =
             if view.shows_threads() { threads.map(Cow::Borrowed).collect() } else { Vec::new() };
         if !threads.is_empty() {
             return threads;
         }
-        let processes = self.table.processes.iter().filter(|one| self.is_meant(one, view));
+        let processes = self.table.processes.iter().filter(|waiter| self.is_selected(waiter, view));
         processes.map(Cow::Borrowed).collect()
     }
 
-    fn group_of(&self, one: &WaiterTotals) -> Option<&str> {
-        self.groups.get(&one.pid?).map(String::as_str)
+    fn group_of(&self, waiter: &WaiterTotals) -> Option<&str> {
+        self.groups.get(&waiter.pid?).map(String::as_str)
     }
 
-    /// Whether it is of the group that is meant and of the process.
-    fn is_meant(&self, one: &WaiterTotals, view: &TopView) -> bool {
-        let is_within = |group: &String| self.group_of(one).is_some_and(|of| is_below(of, group));
-        view.group.as_ref().is_none_or(is_within) && self.is_of_process(one, view)
+    /// Whether the process or thread is in the selected group and process.
+    fn is_selected(&self, waiter: &WaiterTotals, view: &TopView) -> bool {
+        let is_within =
+            |group: &String| self.group_of(waiter).is_some_and(|own_group| is_below(own_group, group));
+        view.group.as_ref().is_none_or(is_within) && self.is_of_process(waiter, view)
     }
 
-    /// Whether it is of the process that is meant, which the name of a thread does not say.
-    fn is_of_process(&self, one: &WaiterTotals, view: &TopView) -> bool {
-        let Some(wanted) = &view.process else { return true };
-        match (wanted.parse(), one.pid) {
-            (Ok(pid), _) => one.pid == Some(pid) || one.tid == Some(pid),
-            (Err(_), Some(pid)) if one.tid.is_some() => {
-                self.name_of(pid).is_some_and(|name| is_called(name, wanted))
+    /// Whether the process or thread is of the selected process; threads may have other names.
+    fn is_of_process(&self, waiter: &WaiterTotals, view: &TopView) -> bool {
+        let Some(selected) = &view.process else { return true };
+        match (selected.parse(), waiter.pid) {
+            (Ok(pid), _) => waiter.pid == Some(pid) || waiter.tid == Some(pid),
+            (Err(_), Some(pid)) if waiter.tid.is_some() => {
+                self.name_of(pid).is_some_and(|name| is_called(name, selected))
             }
-            (Err(_), _) => is_called(&one.name, wanted),
+            (Err(_), _) => is_called(&waiter.name, selected),
         }
     }
 
     fn name_of(&self, pid: u32) -> Option<&str> {
-        self.table.processes.iter().find(|one| one.pid == Some(pid)).map(|one| one.name.as_str())
+        self.table
+            .processes
+            .iter()
+            .find(|process| process.pid == Some(pid))
+            .map(|process| process.name.as_str())
     }
 
-    /// Whether the process that is meant was seen.
+    /// Whether the selected process was seen.
     pub fn has(&self, view: &TopView) -> bool {
         !self.waiters(view).is_empty()
     }
 }
 
 impl TopView {
-    /// Whether waits as asked or with nothing to do are to be seen as well.
+    /// Whether waits as asked or with nothing to do are shown.
     fn shows_as_asked(&self) -> bool {
         self.details || self.process.is_some() || !self.kinds.is_empty() || !self.filter.is_empty()
     }
 
-    /// One process is shown by its threads.
+    /// A single process is shown by its threads.
     const fn shows_threads(&self) -> bool {
         matches!(self.by, TopBy::Thread) || (self.process.is_some() && matches!(self.by, TopBy::Process))
     }
 }
 
-/// Whether a control group is `wanted` or one below it; with the slash that it begins with, or without.
-fn is_below(group: &str, wanted: &str) -> bool {
-    let [group, wanted] = [group, wanted].map(|path| path.trim_matches('/'));
-    let rest = group.strip_prefix(wanted);
-    wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// Whether a control group is `parent` or below it, with or without the leading slash.
+fn is_below(group: &str, parent: &str) -> bool {
+    let [group, parent] = [group, parent].map(|path| path.trim_matches('/'));
+    let rest = group.strip_prefix(parent);
+    parent.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The kernel cuts names after 15 bytes.
-fn is_called(name: &str, wanted: &str) -> bool {
-    name == wanted || (name.len() == 15 && wanted.starts_with(name))
+/// Compares names; the kernel cuts them to 15 bytes.
+fn is_called(name: &str, full_name: &str) -> bool {
+    name == full_name || (name.len() == 15 && full_name.starts_with(name))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Tables of a machine made up.
+//! Tables of an artificial machine.
 
 use howlate_analyse::waits::{CpuHolderTime, WaitNature, WaitReason, WaitSum, WaitTotal};
 use howlate_model::TracerRefusal;
@@ -19,8 +19,8 @@ fn waiter(pid: u32, name: &str, waits: Vec<WaitTotal>) -> WaiterTotals {
     WaiterTotals { pid: Some(pid), tid, name: name.into(), of_kernel, threads, ended, seen, waits }
 }
 
-/// A hog behind another, a disk, a pipe, a sleeper, and two threads of the kernel.
-fn machine() -> Top {
+/// A hog behind another, a disk, a pipe, a sleeper, and two kernel threads.
+fn machine() -> TopReport {
     let mut cpu = wait(WaitKind::Cpu, "", 600, 2_500, 5_000);
     cpu.behind = vec![
         CpuHolderTime { name: "hog".into(), pid: Some(12), time: Span::from_millis(2_450) },
@@ -35,9 +35,16 @@ fn machine() -> Top {
         waiter(16, "quiet", vec![wait(WaitKind::Lock, "a mutex of the kernel", 1, 1, 5_000)]),
     ];
     let threads: Vec<WaiterTotals> =
-        processes.iter().map(|one| WaiterTotals { tid: one.pid, ..one.clone() }).collect();
+        processes.iter().map(|process| WaiterTotals { tid: process.pid, ..process.clone() }).collect();
     let table = WaitTable { processes, threads, ..WaitTable::default() };
-    Top { source: "bpf", refused: None, lasted: Span::from_secs(5), cpus: 2, table, groups: HashMap::new() }
+    TopReport {
+        source: "bpf",
+        refused: None,
+        lasted: Span::from_secs(5),
+        cpus: 2,
+        table,
+        groups: HashMap::new(),
+    }
 }
 
 fn plain(view: &TopView) -> String {
@@ -62,7 +69,7 @@ fn what_holds_up_comes_last_and_what_has_no_work_in_one_line() {
 
 #[test]
 fn threads_of_the_kernel_that_were_not_sampled_have_no_row() {
-    let mut top = Top { source: "proc", ..machine() };
+    let mut top = TopReport { source: "proc", ..machine() };
     top.table.processes.push(waiter(17, "kcompactd0", vec![wait(WaitKind::NotSeen, "", 4, 5_000, 5_000)]));
     let text = anstream::adapter::strip_str(&top.text(&TopView::default(), 100)).to_string();
     assert!(text.contains("2 threads of the kernel had no work, as far as its accounts tell."), "{text}");
@@ -72,11 +79,11 @@ fn threads_of_the_kernel_that_were_not_sampled_have_no_row() {
 #[test]
 fn what_a_crowd_waits_for_fits_forty_lines() {
     let mut top = machine();
-    let one = top.table.processes.clone();
+    let templates = top.table.processes.clone();
     let crowd = (100..300).map(|pid| WaiterTotals {
         pid: Some(pid),
         name: format!("a-{pid}-long-name"),
-        ..one[pid as usize % 6].clone()
+        ..templates[pid as usize % 6].clone()
     });
     top.table.processes.extend(crowd);
     for (by, width) in
@@ -89,8 +96,8 @@ fn what_a_crowd_waits_for_fits_forty_lines() {
 
 #[test]
 fn one_process_is_shown_whole_with_its_places() {
-    for wanted in ["16", "quiet"] {
-        let text = plain(&TopView { process: Some(wanted.into()), ..TopView::default() });
+    for process in ["16", "quiet"] {
+        let text = plain(&TopView { process: Some(process.into()), ..TopView::default() });
         assert!(text.contains("a mutex of the kernel") && text.contains("schedule < inside"), "{text}");
         assert!(!text.contains("hog"), "{text}");
     }
@@ -139,8 +146,8 @@ fn the_keys_say_what_is_chosen() {
 #[test]
 fn little_room_leaves_rows_out_and_says_so() {
     let mut top = machine();
-    let one = top.table.processes[1].clone();
-    top.table.processes.extend((100..130).map(|pid| WaiterTotals { pid: Some(pid), ..one.clone() }));
+    let process = top.table.processes[1].clone();
+    top.table.processes.extend((100..130).map(|pid| WaiterTotals { pid: Some(pid), ..process.clone() }));
     let text = top.text(&TopView { rows: Some(24), ..TopView::default() }, 100);
     assert!(text.contains("30 more: `--details`."), "{text}");
 }
@@ -154,8 +161,8 @@ fn where_lines_are_short_each_row_says_who_waits_and_for_what() {
     assert!(!text.lines().any(|line| line.chars().count() > 44), "{text}");
     // Rows of two lines share the room of rows of one.
     let mut top = machine();
-    let one = top.table.processes[1].clone();
-    top.table.processes.extend((100..130).map(|pid| WaiterTotals { pid: Some(pid), ..one.clone() }));
+    let process = top.table.processes[1].clone();
+    top.table.processes.extend((100..130).map(|pid| WaiterTotals { pid: Some(pid), ..process.clone() }));
     let text = top.text(&TopView { rows: Some(36), ..TopView::default() }, 44);
     assert!(text.contains("29 more: `--details`."), "{text}");
 }
@@ -170,7 +177,7 @@ fn what_was_lost_is_said() {
 
 #[test]
 fn what_proc_cannot_tell_is_said() {
-    let top = Top { source: "proc", refused: Some(TracerRefusal::NotPermitted), ..machine() };
+    let top = TopReport { source: "proc", refused: Some(TracerRefusal::NotPermitted), ..machine() };
     let text = top.text(&TopView::default(), 100);
     assert!(text.contains("Tracer bpf: not permitted: run as root,"), "{text}");
     assert!(text.contains("at least") && text.contains("sampled"), "{text}");
@@ -190,9 +197,9 @@ fn machines_read_the_same() {
     );
     assert_eq!((&cpu["behind"][0]["name"], &cpu["behind"][0]["pid"]), (&"hog".into(), &12.into()));
     assert!(all["threads"].is_null());
-    let one = read(&TopView { process: Some("dd".into()), ..TopView::default() });
-    assert_eq!(one["threads"][0]["tid"], 13);
-    assert_eq!(one["processes"].as_array().unwrap().len(), 1);
+    let dd = read(&TopView { process: Some("dd".into()), ..TopView::default() });
+    assert_eq!(dd["threads"][0]["tid"], 13);
+    assert_eq!(dd["processes"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -229,10 +236,10 @@ fn a_wait_for_a_quota_blames_no_process() {
     assert!(narrow.contains("CPU, quota of its group used up"), "{narrow}");
 }
 
-/// The machine, on which the hog and dd are in services.
-fn with_groups() -> Top {
+/// The machine with the hog and dd in services.
+fn with_groups() -> TopReport {
     let groups = [(11, "/system.slice/a.service"), (13, "/system.slice/a.service/sub"), (14, "/user.slice")];
-    Top { groups: groups.map(|(pid, path)| (pid, path.to_owned())).into(), ..machine() }
+    TopReport { groups: groups.map(|(pid, path)| (pid, path.to_owned())).into(), ..machine() }
 }
 
 #[test]
@@ -256,13 +263,13 @@ fn idle_waits_are_shown_when_asked_and_what_only_runs_has_a_row() {
     let mut top = machine();
     top.table.processes.push(waiter(17, "burner", vec![]));
     let rows = |idle| top.rows(&TopView::default(), idle);
-    let of = |rows: &[TopRow], name: &str| rows.iter().find(|row| row.name == name).cloned();
-    assert!(of(&rows(false), "sleep").is_none());
-    assert_eq!(of(&rows(true), "sleep").unwrap().nature, Some(WaitNature::AsAsked));
-    let burner = of(&rows(false), "burner").unwrap();
+    let row_named = |rows: &[TopRow], name: &str| rows.iter().find(|row| row.name == name).cloned();
+    assert!(row_named(&rows(false), "sleep").is_none());
+    assert_eq!(row_named(&rows(true), "sleep").unwrap().nature, Some(WaitNature::AsAsked));
+    let burner = row_named(&rows(false), "burner").unwrap();
     assert_eq!((burner.what.as_str(), burner.nature), ("runs", None));
     assert!((burner.cpu.unwrap() - 1.0).abs() < 1e-9);
-    let hog = of(&rows(false), "hog").unwrap();
+    let hog = row_named(&rows(false), "hog").unwrap();
     assert!((hog.cpu.unwrap() - 0.5).abs() < 1e-9, "5 s seen, of which it waited 2.5 s");
 }
 

@@ -1,4 +1,4 @@
-//! The same as one JSON object. Names are public: add, never rename.
+//! The JSON output of `howlate tune`. Names are public: add, never rename.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,16 @@ use howlate_model::{Condition, PermanentSetting, SettingWrite, Span, schema_as_w
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::setting::{Fate, Listed};
-use super::{Confirmed, ConfirmedNumber, TuneReport, TuneRow, TunedProgram, Unrestored, words};
+use super::setting::{SettingTrial, TrialStatus};
+use super::{ConfirmedNumber, ConfirmedSettings, TuneReport, TuneRow, TunedProgram, Unrestored, wording};
 
-/// Of the names.
+/// Version of the format.
 pub(super) const FORMAT: u32 = 1;
 
 /// What `howlate tune --json` prints after settings were tried.
 #[derive(Serialize, JsonSchema)]
-struct Document<'a> {
+#[schemars(rename = "Document")]
+struct TuneDocument<'a> {
     /// Of these names: 1.
     format: u32,
     /// The version of the program.
@@ -35,9 +36,9 @@ struct Document<'a> {
     answer: String,
     /// The baseline against itself; absent where that was not done to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    self_test: Option<SelfTest>,
+    self_test: Option<TuneSelfTest>,
     /// Every setting that there is.
-    knobs: Vec<Knob<'a>>,
+    knobs: Vec<KnobEntry<'a>>,
     /// The names of those that help together, as was confirmed.
     recommended: Vec<&'a str>,
     /// The set that seemed to help, on turns of its own; absent where nothing seemed to.
@@ -57,21 +58,23 @@ struct Document<'a> {
 
 /// The baseline against itself.
 #[derive(Serialize, JsonSchema)]
-struct SelfTest {
+#[schemars(rename = "SelfTest")]
+struct TuneSelfTest {
     /// `not_distinguishable`, as it should be, or `different`.
     verdict: &'static str,
     /// Of each number, by its name.
-    differences: BTreeMap<&'static str, Difference>,
+    differences: BTreeMap<&'static str, TurnDifference>,
 }
 
 /// A setting, and what was found.
 #[derive(Serialize, JsonSchema)]
-struct Knob<'a> {
+#[schemars(rename = "Knob")]
+struct KnobEntry<'a> {
     #[serde(flatten)]
-    setting: Setting<'a>,
+    setting: SettingEntry<'a>,
     /// Of each number, by its name: with the setting minus without it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    differences: BTreeMap<&'static str, Difference>,
+    differences: BTreeMap<&'static str, TurnDifference>,
     /// What it was tried without.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     without: &'a [String],
@@ -79,7 +82,8 @@ struct Knob<'a> {
 
 /// A setting, before anything is tried and after.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Setting<'a> {
+#[schemars(rename = "Setting")]
+pub(super) struct SettingEntry<'a> {
     /// Name of the setting.
     knob: &'a str,
     /// `thread`, `machine` or `boot`.
@@ -107,36 +111,37 @@ pub(super) struct Setting<'a> {
     undo: Option<&'a str>,
 }
 
-/// When a setting is looked at.
+/// Whether the trials are still to come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// What is to be tried is `ready`.
+pub(super) enum ListingStage {
+    /// Settings to be tried are `ready`.
     Before,
     After,
 }
 
-impl<'a> Setting<'a> {
-    pub(super) fn new(one: &'a Listed, stage: Stage) -> Self {
-        let is_ready = stage == Stage::Before && one.fate == Fate::Tried;
+impl<'a> SettingEntry<'a> {
+    pub(super) fn new(trial: &'a SettingTrial, stage: ListingStage) -> Self {
+        let is_ready = stage == ListingStage::Before && trial.status == TrialStatus::Tried;
         Self {
-            knob: one.knob,
-            scope: one.scope.name(),
-            what: one.what,
-            from: &one.from,
-            to: &one.to,
-            status: if is_ready { "ready" } else { one.fate.name() },
-            reason: one.fate.reason(),
-            writes: &one.writes,
-            cost: one.cost,
-            permanent: &one.permanent,
-            undo: one.permanent.first().map(|way| way.undo.as_str()),
+            knob: trial.knob,
+            scope: trial.scope.name(),
+            what: trial.what,
+            from: &trial.from,
+            to: &trial.to,
+            status: if is_ready { "ready" } else { trial.status.name() },
+            reason: trial.status.reason(),
+            writes: &trial.writes,
+            cost: trial.cost,
+            permanent: &trial.permanent,
+            undo: trial.permanent.first().map(|way| way.undo.as_str()),
         }
     }
 }
 
 /// A difference between turns, in nanoseconds.
 #[derive(Serialize, JsonSchema)]
-struct Difference {
+#[schemars(rename = "Difference")]
+struct TurnDifference {
     /// The estimate (Hodges–Lehmann).
     difference_ns: f64,
     /// The lower end of its interval; null where there are too few turns.
@@ -174,7 +179,8 @@ struct ConfirmedSet<'a> {
 
 /// What is printed of the settings before anything is tried.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Listing<'a> {
+#[schemars(rename = "Listing")]
+pub(super) struct ListingDocument<'a> {
     /// Of these names: 1.
     pub(super) format: u32,
     /// The version of the program.
@@ -188,12 +194,13 @@ pub(super) struct Listing<'a> {
     /// How long it would take at most.
     pub(super) budget_ns: Span,
     /// Every setting that there is.
-    pub(super) knobs: Vec<Setting<'a>>,
+    pub(super) knobs: Vec<SettingEntry<'a>>,
 }
 
 /// What is printed after `--restore`.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct PutBack<'a> {
+#[schemars(rename = "PutBack")]
+pub(super) struct PutBackDocument<'a> {
     /// Of these names: 1.
     pub(super) format: u32,
     /// The version of the program.
@@ -211,24 +218,24 @@ pub(super) struct PutBack<'a> {
 #[serde(untagged)]
 #[schemars(title = "Tune")]
 #[allow(dead_code, reason = "only its schema is used")]
-enum Printed<'a> {
+enum TuneOutput<'a> {
     /// After settings were tried.
-    Result(Box<Document<'a>>),
+    Result(Box<TuneDocument<'a>>),
     /// What `--dry-run` would do.
-    Listing(Box<Listing<'a>>),
+    Listing(Box<ListingDocument<'a>>),
     /// What `--restore` put back.
-    PutBack(PutBack<'a>),
+    PutBack(PutBackDocument<'a>),
 }
 
 /// The JSON Schema of these objects, draft 2020-12; `docs/tune.schema.json` is a copy.
 pub fn tune_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
+    serde_json::to_string_pretty(&schema_as_written::<TuneOutput<'_>>()).map(|text| text + "\n")
 }
 
-fn differences(tested: &[Tested]) -> BTreeMap<&'static str, Difference> {
-    let one = |tested: &Tested| {
+fn differences(tested: &[Tested]) -> BTreeMap<&'static str, TurnDifference> {
+    let entry = |tested: &Tested| {
         let interval = tested.interval_ns;
-        let difference = Difference {
+        let difference = TurnDifference {
             difference_ns: tested.difference_ns,
             low_ns: interval.map(|(low, _)| low),
             high_ns: interval.map(|(_, high)| high),
@@ -240,30 +247,30 @@ fn differences(tested: &[Tested]) -> BTreeMap<&'static str, Difference> {
         };
         (tested.statistic.name(), difference)
     };
-    tested.iter().map(one).collect()
+    tested.iter().map(entry).collect()
 }
 
-fn self_test(arm: &Arm) -> SelfTest {
+fn self_test(arm: &Arm) -> TuneSelfTest {
     let verdict =
-        if arm.tested.iter().any(words::is_different) { "different" } else { "not_distinguishable" };
-    SelfTest { verdict, differences: differences(&arm.tested) }
+        if arm.tested.iter().any(wording::is_different) { "different" } else { "not_distinguishable" };
+    TuneSelfTest { verdict, differences: differences(&arm.tested) }
 }
 
-fn knob(row: &TuneRow) -> Knob<'_> {
-    let setting = Setting::new(&row.setting, Stage::After);
-    Knob { setting, differences: differences(&row.tested), without: &row.without }
+fn knob(row: &TuneRow) -> KnobEntry<'_> {
+    let setting = SettingEntry::new(&row.setting, ListingStage::After);
+    KnobEntry { setting, differences: differences(&row.tested), without: &row.without }
 }
 
-fn confirmed(set: &Confirmed) -> ConfirmedSet<'_> {
-    let of = |statistic: Statistic| set.numbers.iter().find(|one| one.statistic == statistic);
-    let [p50, p99, max] = [Statistic::P50, Statistic::P99, Statistic::Max].map(of);
+fn confirmed(set: &ConfirmedSettings) -> ConfirmedSet<'_> {
+    let number = |statistic: Statistic| set.numbers.iter().find(|number| number.statistic == statistic);
+    let [p50, p99, max] = [Statistic::P50, Statistic::P99, Statistic::Max].map(number);
     ConfirmedSet { knobs: &set.knobs, p50, p99, max }
 }
 
-/// Everything that was found.
+/// The JSON output after settings were tried.
 pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
     let left = report.left.as_deref().unwrap_or_default();
-    let document = Document {
+    let document = TuneDocument {
         format: FORMAT,
         howlate: &report.analysis.header.howlate,
         command: "tune",
@@ -271,7 +278,7 @@ pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
         program: report.program.as_ref(),
         goal: report.goal.name(),
         confidence: report.confidence,
-        answer: words::answer(report),
+        answer: wording::answer(report),
         self_test: report.self_test.map(self_test),
         knobs: report.rows.iter().map(knob).collect(),
         recommended: report.recommended(),

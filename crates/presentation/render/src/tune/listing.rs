@@ -1,22 +1,22 @@
-//! What would be tried: every setting with its state, what would be written where, and the time.
+//! `howlate tune --dry-run`: every setting with its state, what would be written where, and the time.
 
 use howlate_model::{Condition, CpuSet, SettingScope, SettingWrite, SettingWriteKind, Span};
 
-use super::json::{FORMAT, Listing, Setting, Stage};
-use super::setting::{Fate, Listed};
+use super::json::{FORMAT, ListingDocument, ListingStage, SettingEntry};
+use super::setting::{SettingTrial, TrialStatus};
 use crate::condition::condition;
 use crate::numbers::{length, rough};
 use crate::prose::{text_width, wrapped};
 use crate::style::{DIM, GOOD, HEADING, paint};
 
-/// Everything that would be tried on `baseline` within `budget`, and the rest with its reason.
+/// The settings that would be tried on `baseline` within `budget`, and the others with the reason.
 pub fn tune_listing(
     baseline: &Condition,
-    listed: &[Listed],
+    trials: &[SettingTrial],
     (budget, needs): (Span, Option<Span>),
     width: usize,
 ) -> String {
-    let tried = listed.iter().filter(|one| one.fate == Fate::Tried).count();
+    let tried = trials.iter().filter(|setting| setting.status == TrialStatus::Tried).count();
     let heading = format!("{} · {}", paint(HEADING, "howlate tune --dry-run"), condition(baseline));
     let settings = if tried == 1 { "setting" } else { "settings" };
     let extent = match (tried, needs) {
@@ -30,12 +30,15 @@ pub fn tune_listing(
     let mut text = format!("{}\n{}\n", wrapped(&heading, width, 0), wrapped(&extent, width, 0));
     for scope in SettingScope::ALL {
         text.push_str(&format!("\n{}\n", paint(HEADING, title(scope))));
-        listed.iter().filter(|one| one.scope == scope).for_each(|one| text.push_str(&row(one, width)));
+        trials
+            .iter()
+            .filter(|setting| setting.scope == scope)
+            .for_each(|setting| text.push_str(&row(setting, width)));
     }
     text
 }
 
-/// What stands above the settings that hold for this.
+/// Heading of the settings of this scope.
 const fn title(scope: SettingScope) -> &'static str {
     match scope {
         SettingScope::Thread => "Of the thread",
@@ -44,32 +47,32 @@ const fn title(scope: SettingScope) -> &'static str {
     }
 }
 
-fn row(one: &Listed, width: usize) -> String {
-    let state = match one.fate.reason() {
+fn row(setting: &SettingTrial, width: usize) -> String {
+    let state = match setting.status.reason() {
         None => paint(GOOD, "would be tried"),
         Some(reason) => reason.to_owned(),
     };
-    let change = match (one.from.is_empty(), one.from == one.to) {
+    let change = match (setting.from.is_empty(), setting.from == setting.to) {
         (true, _) => String::new(),
-        (false, true) => format!("{}; ", readable(&one.from)),
-        (false, false) => format!("{} → {}; ", readable(&one.from), readable(&one.to)),
+        (false, true) => format!("{}; ", readable(&setting.from)),
+        (false, false) => format!("{} → {}; ", readable(&setting.from), readable(&setting.to)),
     };
-    let writes = if one.fate == Fate::NotAsked { &[] } else { one.writes.as_slice() };
-    named(one.knob, &format!("{change}{state}"), writes, width)
+    let writes = if setting.status == TrialStatus::NotRequested { &[] } else { setting.writes.as_slice() };
+    setting_text(setting.knob, &format!("{change}{state}"), writes, width)
 }
 
-/// A length of time as people read it: `50 µs`; anything else as it is.
+/// Durations are formatted (`50 µs`), other values stay as they are.
 fn readable(value: &str) -> String {
     let span = value.parse::<Span>().ok().filter(|_| value.ends_with('s'));
     span.map_or_else(|| value.to_owned(), length)
 }
 
-/// Columns that a setting's name takes, where there is room for what follows beside it; and where it stands above.
+/// Width of the name column, and indentation below the name in a narrow terminal.
 const NAME: usize = 26;
 const NARROW: usize = 4;
 
-/// A setting's name, what is said of it, and what would be written.
-fn named(knob: &str, text: &str, writes: &[SettingWrite], width: usize) -> String {
+/// The setting's name, a text, and the writes.
+fn setting_text(knob: &str, text: &str, writes: &[SettingWrite], width: usize) -> String {
     let is_narrow = width < NAME + 50;
     let indent = if is_narrow { NARROW } else { NAME };
     let below = |text: &str| wrapped(text, width, indent);
@@ -77,7 +80,7 @@ fn named(knob: &str, text: &str, writes: &[SettingWrite], width: usize) -> Strin
     let name = if is_narrow { knob.to_owned() } else { format!("{knob:<23}") };
     let mut shown = format!("  {name}{gap}{}\n", below(text));
     for line in joined(writes) {
-        // A path stays whole, and begins further left where it would not fit.
+        // A path is never broken; if too long it starts further left.
         let is_long = line.split(' ').any(|word| text_width(word) > width.saturating_sub(indent));
         let indent = if is_long { NARROW } else { indent };
         let lines = wrapped(&line, width, indent);
@@ -88,45 +91,45 @@ fn named(knob: &str, text: &str, writes: &[SettingWrite], width: usize) -> Strin
     shown
 }
 
-/// What would be written, a line each; files that are told apart by a number, and written alike, share one.
+/// The writes, one line each; numbered files with the same change share a line.
 fn joined(writes: &[SettingWrite]) -> Vec<String> {
-    let mut lines: Vec<Alike<'_>> = Vec::new();
+    let mut lines: Vec<WrittenAlike<'_>> = Vec::new();
     for write in writes {
-        let path = Numbered::new(&write.path);
-        let said = write_line(write);
-        match lines.iter_mut().find(|line| line.said == said && line.path.is_beside(&path)) {
+        let path = NumberedPath::new(&write.path);
+        let change = write_line(write);
+        match lines.iter_mut().find(|line| line.change == change && line.path.is_beside(&path)) {
             Some(line) => line.numbers.extend(path.number),
-            None => lines.push(Alike { path, said, numbers: path.number.into_iter().collect() }),
+            None => lines.push(WrittenAlike { path, change, numbers: path.number.into_iter().collect() }),
         }
     }
-    lines.iter().map(Alike::text).collect()
+    lines.iter().map(WrittenAlike::text).collect()
 }
 
-/// Files that are written alike.
-struct Alike<'a> {
-    path: Numbered<'a>,
-    said: String,
+/// Files with the same change.
+struct WrittenAlike<'a> {
+    path: NumberedPath<'a>,
+    change: String,
     numbers: Vec<u32>,
 }
 
-impl Alike<'_> {
+impl WrittenAlike<'_> {
     fn text(&self) -> String {
-        let Numbered { before, after, .. } = self.path;
+        let NumberedPath { before, after, .. } = self.path;
         let numbers: CpuSet = self.numbers.iter().copied().collect();
         let numbers = if self.numbers.is_empty() { String::new() } else { numbers.to_string() };
-        format!("{before}{numbers}{after}: {}", self.said)
+        format!("{before}{numbers}{after}: {}", self.change)
     }
 }
 
-/// A path by the first number in it.
+/// A path, split at its first number.
 #[derive(Clone, Copy)]
-struct Numbered<'a> {
+struct NumberedPath<'a> {
     before: &'a str,
     number: Option<u32>,
     after: &'a str,
 }
 
-impl<'a> Numbered<'a> {
+impl<'a> NumberedPath<'a> {
     fn new(path: &'a str) -> Self {
         let whole = Self { before: path, number: None, after: "" };
         let Some(begin) = path.find(|letter: char| letter.is_ascii_digit()) else { return whole };
@@ -136,13 +139,13 @@ impl<'a> Numbered<'a> {
         digits.parse().map_or(whole, |number| Self { before, number: Some(number), after })
     }
 
-    /// Whether nothing but the number tells them apart.
+    /// Whether the paths differ only in the number.
     fn is_beside(&self, other: &Self) -> bool {
         self.number.is_some() && self.before == other.before && self.after == other.after
     }
 }
 
-/// What becomes of what a file holds.
+/// The change of a file's content.
 fn write_line(write: &SettingWrite) -> String {
     match write.kind() {
         SettingWriteKind::Request => format!("{}, held open", write.value),
@@ -152,34 +155,35 @@ fn write_line(write: &SettingWrite) -> String {
     }
 }
 
-/// What of the machine will be changed, before it is; `None` where nothing of it is to be tried.
-pub fn tune_announcement(listed: &[Listed], width: usize) -> Option<String> {
-    let changes = |one: &&Listed| one.fate == Fate::Tried && !one.writes.is_empty();
-    let rows: String = listed.iter().filter(changes).map(|one| announced(one, width)).collect();
+/// Announces changes of the machine; `None` without any.
+pub fn tune_announcement(trials: &[SettingTrial], width: usize) -> Option<String> {
+    let changes =
+        |setting: &&SettingTrial| setting.status == TrialStatus::Tried && !setting.writes.is_empty();
+    let rows: String = trials.iter().filter(changes).map(|setting| announcement(setting, width)).collect();
     let about = "Settings of the machine are changed, each for its own turns only, and put back after each turn; \
                  `howlate tune --restore` does so if this is killed together with its guardian:";
     (!rows.is_empty()).then(|| format!("{}\n{rows}", wrapped(about, width, 0)))
 }
 
-fn announced(one: &Listed, width: usize) -> String {
-    let line = format!("{} → {}; costs: {}", readable(&one.from), readable(&one.to), one.cost);
-    named(one.knob, &line, &one.writes, width)
+fn announcement(trial: &SettingTrial, width: usize) -> String {
+    let line = format!("{} → {}; costs: {}", readable(&trial.from), readable(&trial.to), trial.cost);
+    setting_text(trial.knob, &line, &trial.writes, width)
 }
 
-/// The same for machines.
+/// The JSON output of `howlate tune --dry-run`.
 pub fn tune_listing_json(
     baseline: &Condition,
-    listed: &[Listed],
+    trials: &[SettingTrial],
     budget: Span,
 ) -> serde_json::Result<String> {
-    let document = Listing {
+    let document = ListingDocument {
         format: FORMAT,
         howlate: env!("CARGO_PKG_VERSION"),
         command: "tune",
         dry_run: true,
         baseline,
         budget_ns: budget,
-        knobs: listed.iter().map(|one| Setting::new(one, Stage::Before)).collect(),
+        knobs: trials.iter().map(|setting| SettingEntry::new(setting, ListingStage::Before)).collect(),
     };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
@@ -226,23 +230,23 @@ mod tests {
             value: "0".into(),
             watched: false,
         });
-        let one = Listed {
+        let setting = SettingTrial {
             knob: "irq_affinity",
             scope: SettingScope::Machine,
             what: "",
             from: "0-1".into(),
             to: "0".into(),
-            fate: Fate::Tried,
+            status: TrialStatus::Tried,
             writes: writes.collect(),
             cost: "the remaining CPUs handle them all",
             permanent: Vec::new(),
         };
-        let unasked = [Listed { fate: Fate::NotAsked, ..one.clone() }];
-        let text = tune_listing(&baseline, &unasked, (Span::from_secs(600), None), 80);
+        let unrequested = [SettingTrial { status: TrialStatus::NotRequested, ..setting.clone() }];
+        let text = tune_listing(&baseline, &unrequested, (Span::from_secs(600), None), 80);
         assert!(text.contains("\nNo setting would be tried; nothing was changed.\n"), "{text}");
-        let listed = [one];
+        let trials = [setting];
         for width in [60, 80, 120] {
-            let text = tune_listing(&baseline, &listed, (Span::from_secs(60), None), width);
+            let text = tune_listing(&baseline, &trials, (Span::from_secs(60), None), width);
             let plain = anstream::adapter::strip_str(&text).to_string();
             assert!(plain.lines().all(|line| line.chars().count() <= width), "{width}: {plain}");
             assert_eq!(plain.contains("\n  irq_affinity\n    0-1"), width == 60, "{plain}");

@@ -1,4 +1,4 @@
-//! Which settings helped, for people and for machines.
+//! Results of `howlate tune`, as text and JSON.
 
 mod forest;
 mod json;
@@ -6,7 +6,7 @@ mod listing;
 mod restored;
 mod setting;
 mod text;
-mod words;
+mod wording;
 
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Arm, Statistic, StatisticLevel, Tested, Verdict};
@@ -17,32 +17,32 @@ use serde::Serialize;
 pub use json::{tune_json, tune_schema};
 pub use listing::{tune_announcement, tune_listing, tune_listing_json};
 pub use restored::{tune_restored, tune_restored_json};
-pub use setting::{Fate, Listed};
+pub use setting::{SettingTrial, TrialStatus};
 pub use text::tune_text;
-pub use words::tune_takes;
+pub use wording::tune_takes;
 
-/// What trying settings came to.
+/// Result of trying settings.
 #[derive(Clone, Debug)]
 pub struct TuneReport<'a> {
-    /// The condition that they were tried on, of the first thread.
+    /// The condition that settings were tried on, of the first thread.
     pub baseline: &'a Condition,
-    /// Everything else that is known of the run.
+    /// The analysis of the run.
     pub analysis: &'a Analysis,
-    /// The number by which settings were judged first.
+    /// The statistic by which settings are judged first.
     pub goal: Statistic,
     /// Confidence of all statements about single settings together.
     pub confidence: f64,
-    /// The baseline against itself; `None` where that was not done to the end.
+    /// The comparison of the baseline with itself; `None` where it was not finished.
     pub self_test: Option<&'a Arm>,
-    /// Every setting that there is, in the order in which they are listed.
+    /// All settings, in the order of the list.
     pub rows: Vec<TuneRow>,
-    /// The set that helped, on turns of its own.
-    pub confirmed: Option<Confirmed>,
-    /// The budget that it would take, where there was too little.
+    /// The set that helped, measured on turns of its own.
+    pub confirmed: Option<ConfirmedSettings>,
+    /// The budget that would be needed, where it was too short.
     pub needs: Option<Span>,
-    /// What the files of the machine hold that were written for settings; `None` where none was.
+    /// Files that do not hold their previous value; `None` where none was written.
     pub left: Option<Vec<Unrestored>>,
-    /// The program that they were tried on from outside; `None` where it was howlate's own threads.
+    /// The program whose threads were changed; `None` for howlate's own threads.
     pub program: Option<TunedProgram>,
 }
 
@@ -78,25 +78,25 @@ pub struct Unrestored {
     pub now: String,
 }
 
-/// A setting, and what was found.
+/// A setting with its result.
 #[derive(Clone, Debug)]
 pub struct TuneRow {
-    /// The setting, and what became of it.
-    pub setting: Listed,
-    /// What was found.
+    /// The setting and its status.
+    pub setting: SettingTrial,
+    /// Comparison with and without the setting, per statistic.
     pub tested: Vec<Tested>,
     /// Whether it is in the set that helped.
     pub recommended: bool,
-    /// Files that it was tried without, because they could not be had, each with the reason.
+    /// Files that could not be written, each with the reason; the setting was tried without them.
     pub without: Vec<String>,
 }
 
-/// What a set of settings came to on turns of its own.
+/// Result of a set of settings on turns of its own.
 #[derive(Clone, Debug)]
-pub struct Confirmed {
+pub struct ConfirmedSettings {
     /// The settings that were changed together.
     pub knobs: Vec<String>,
-    /// Each number of a turn.
+    /// One entry per statistic.
     pub numbers: Vec<ConfirmedNumber>,
 }
 
@@ -116,24 +116,24 @@ pub struct ConfirmedNumber {
 }
 
 impl TuneReport<'_> {
-    /// The rows that were tried.
+    /// The rows of settings that were tried.
     fn tried(&self) -> impl Iterator<Item = &TuneRow> {
-        self.rows.iter().filter(|row| row.setting.fate == Fate::Tried)
+        self.rows.iter().filter(|row| row.setting.status == TrialStatus::Tried)
     }
 
-    /// The names of those that are recommended: of a set that was confirmed.
+    /// Names of the recommended settings, which were confirmed as a set.
     fn recommended(&self) -> Vec<&str> {
         self.rows.iter().filter(|row| row.recommended).map(|row| row.setting.knob).collect()
     }
 
-    /// The number that is promised: the one that mattered, if it is better, or else another that is.
+    /// The number in the answer: the goal, if it improved, otherwise another that did.
     fn promised(&self) -> Option<&ConfirmedNumber> {
         let numbers = &self.confirmed.as_ref()?.numbers;
-        let better = |one: &&ConfirmedNumber| one.tested.verdict == Verdict::Better;
+        let better = |number: &&ConfirmedNumber| number.tested.verdict == Verdict::Better;
         numbers
             .iter()
             .filter(better)
-            .find(|one| one.statistic == self.goal)
+            .find(|number| number.statistic == self.goal)
             .or_else(|| numbers.iter().find(better))
     }
 }

@@ -1,20 +1,20 @@
-//! What was put back after a howlate that was killed.
+//! `howlate tune --restore`: what was restored after a killed run.
 
 use howlate_model::Caveat;
 
-use super::json::{FORMAT, PutBack};
+use super::json::{FORMAT, PutBackDocument};
 use crate::caveats::caveat;
 
-/// What was found, one line each.
-pub fn tune_restored(found: &[Caveat]) -> String {
-    if found.is_empty() {
+/// One line per restored setting.
+pub fn tune_restored(leftovers: &[Caveat]) -> String {
+    if leftovers.is_empty() {
         return "No changed settings were left behind.\n".to_owned();
     }
-    found.iter().map(|one| line(one) + "\n").collect()
+    leftovers.iter().map(|leftover| line(leftover) + "\n").collect()
 }
 
-fn line(found: &Caveat) -> String {
-    match found {
+fn line(leftover: &Caveat) -> String {
+    match leftover {
         Caveat::SettingLeftBehind { path, left, restored } => {
             format!("{path} was left at `{left}`, and holds `{restored}` again.")
         }
@@ -26,14 +26,14 @@ fn line(found: &Caveat) -> String {
     }
 }
 
-/// The same for machines.
-pub fn tune_restored_json(found: &[Caveat], restored: bool) -> serde_json::Result<String> {
-    let document = PutBack {
+/// The JSON output of `howlate tune --restore`.
+pub fn tune_restored_json(leftovers: &[Caveat], restored: bool) -> serde_json::Result<String> {
+    let document = PutBackDocument {
         format: FORMAT,
         howlate: env!("CARGO_PKG_VERSION"),
         command: "tune",
         restored,
-        caveats: found.iter().map(line).collect(),
+        caveats: leftovers.iter().map(line).collect(),
     };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }

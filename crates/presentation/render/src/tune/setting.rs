@@ -1,57 +1,50 @@
-//! A setting on this machine, and what becomes of it.
+//! A setting on this machine, and whether it is tried.
 
 use howlate_model::{PermanentSetting, SettingScope, SettingWrite};
 
-/// A setting as it is here.
+/// A setting of this machine.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct SettingTrial {
     /// Name of the setting, as `--knobs` takes it.
     pub knob: &'static str,
-    /// What it holds for.
+    /// What it applies to.
     pub scope: SettingScope,
-    /// What it does.
     pub what: &'static str,
-    /// The value now.
     pub from: String,
     /// The value that is tried.
     pub to: String,
-    /// What becomes of it: [`Fate::Tried`], or why not.
-    pub fate: Fate,
-    /// What is written for it, if it holds for the machine.
+    /// [`TrialStatus::Tried`], or why not.
+    pub status: TrialStatus,
+    /// Files that are written, for a setting of the machine.
     pub writes: Vec<SettingWrite>,
-    /// What it costs others.
+    /// Disadvantages for others.
     pub cost: &'static str,
-    /// How it is had for good.
+    /// How to make it permanent.
     pub permanent: Vec<PermanentSetting>,
 }
 
-/// What became of a setting.
+/// Whether and why a setting was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It was tried.
+pub enum TrialStatus {
     Tried,
-    /// It was not asked for.
-    NotAsked,
-    /// It is so already.
+    /// Not requested by `--knobs`.
+    NotRequested,
     InForce,
-    /// There is no such thing here.
+    /// Not available on this machine.
     Absent(String),
-    /// This process may not.
     NotPermitted(String),
-    /// It takes a restart.
     BootOnly,
-    /// It is never tried.
     NotTried(String),
-    /// It was tried in vain, or not to the end.
+    /// The trial failed or was not finished.
     Failed(String),
 }
 
-impl Fate {
-    /// Its name in JSON.
+impl TrialStatus {
+    /// Name in the JSON output.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Tried => "tried",
-            Self::NotAsked => "not_asked",
+            Self::NotRequested => "not_asked",
             Self::InForce => "in_force",
             Self::Absent(_) => "absent",
             Self::NotPermitted(_) => "not_permitted",
@@ -61,11 +54,11 @@ impl Fate {
         }
     }
 
-    /// Why it was not tried.
+    /// Why it was not tried; `None` if it was.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Tried => None,
-            Self::NotAsked => Some("not requested"),
+            Self::NotRequested => Some("not requested"),
             Self::InForce => Some("already set"),
             Self::BootOnly => Some("needs a restart"),
             Self::Absent(reason)

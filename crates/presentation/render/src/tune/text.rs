@@ -1,11 +1,11 @@
-//! What settings came to, for a terminal.
+//! The text output of `howlate tune`.
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
 
 use howlate_model::{Caveat, SettingScope};
 
 use super::forest::forest;
-use super::{Fate, TuneReport, TuneRow, Unrestored, words};
+use super::{TrialStatus, TuneReport, TuneRow, Unrestored, wording};
 use crate::caveats::caveat;
 use crate::compare::short_pairs;
 use crate::condition::condition;
@@ -14,10 +14,9 @@ use crate::machine::machine;
 use crate::numbers::{micros_of, signed_micros};
 use crate::prose::{lines, text_width, wrapped};
 use crate::style::{BOLD, DIM, GOOD, HEADING, WARN, paint};
-use crate::table::Columns;
+use crate::table::TextTable;
 
-/// What makes it doubtful, the numbers, and last the answer with what to do for good. In full, every interval and every way to have
-/// a setting for good.
+/// Caveats, the numbers, and last the answer with ways to make it permanent. With `--details` all intervals and all ways.
 pub fn tune_text(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
     let is_full = detail == Detail::Full;
     let parts = [
@@ -28,7 +27,7 @@ pub fn tune_text(report: &TuneReport<'_>, detail: Detail, width: usize) -> Strin
         if is_full { every_number(report, width) } else { table(report, width) },
         if is_full { forest(report, width) } else { String::new() },
         confirmation(report, width),
-        format!("{}\n", paint(BOLD, wrapped(&words::answer(report), width, 0))),
+        format!("{}\n", paint(BOLD, wrapped(&wording::answer(report), width, 0))),
         for_good(report, detail, width),
         end(report, detail, width),
     ];
@@ -44,24 +43,23 @@ fn top(report: &TuneReport<'_>, width: usize) -> String {
     )
 }
 
-/// What a turn of somebody's program is.
+/// What a turn of the program is.
 fn program(report: &TuneReport<'_>, width: usize) -> String {
-    let said = report.program.as_ref().map(words::turns_of);
-    said.map_or_else(String::new, |said| format!("{}\n", paint(DIM, wrapped(&said, width, 0))))
+    let text = report.program.as_ref().map(wording::turns_of);
+    text.map_or_else(String::new, |text| format!("{}\n", paint(DIM, wrapped(&text, width, 0))))
 }
 
-/// Where it found a difference it is a reason to doubt; that it found none, as it should, is told in full only.
+/// The self-test, shown in brief only where it raises doubts.
 fn self_test(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
-    let is_told = |arm: &&Arm| detail == Detail::Full || arm.tested.iter().any(words::is_different);
-    report.self_test.filter(is_told).map_or_else(String::new, |arm| {
-        format!("{}\n", paint(DIM, wrapped(&words::self_test(arm), width, 0)))
+    let is_shown = |arm: &&Arm| detail == Detail::Full || arm.tested.iter().any(wording::is_different);
+    report.self_test.filter(is_shown).map_or_else(String::new, |arm| {
+        format!("{}\n", paint(DIM, wrapped(&wording::self_test(arm), width, 0)))
     })
 }
 
-/// The numbers that the table has columns for.
+/// The statistics with a column.
 const SHOWN: [Statistic; 3] = [Statistic::P50, Statistic::P99, Statistic::Max];
 
-/// What the columns are called.
 const fn heading(statistic: Statistic) -> &'static str {
     match statistic {
         Statistic::P50 => "median",
@@ -71,44 +69,49 @@ const fn heading(statistic: Statistic) -> &'static str {
     }
 }
 
-/// The number that matters with its interval, and by how much the others differ.
+/// The goal with its interval, and the differences of the other statistics.
 fn table(report: &TuneReport<'_>, width: usize) -> String {
-    let others = || SHOWN.into_iter().filter(|statistic| *statistic != report.goal);
+    let other_statistics = || SHOWN.into_iter().filter(|statistic| *statistic != report.goal);
     let mut headings = vec!["setting", heading(report.goal), ""];
-    headings.extend(others().map(heading));
+    headings.extend(other_statistics().map(heading));
     let cells = |row: &TuneRow| {
-        let of = |statistic| found(row, statistic);
-        let goal = of(report.goal);
+        let tested = |statistic| result_of(row, statistic);
+        let goal = tested(report.goal);
         let mut cells = vec![row.setting.knob.to_owned()];
         cells.push(goal.map_or_else(|| "–".to_owned(), difference));
         cells.push(goal.map_or_else(|| "turns too short".to_owned(), verdict_in_brief));
-        cells.extend(others().map(|statistic| of(statistic).map_or_else(|| "–".to_owned(), if_told_apart)));
+        cells
+            .extend(other_statistics().map(|statistic| {
+                tested(statistic).map_or_else(|| "–".to_owned(), difference_if_significant)
+            }));
         cells
     };
     let about = "µs, with the setting minus without it, and its interval. In brackets: no difference found.";
-    laid_out(report, (&headings, about), cells, width)
+    table_text(report, (&headings, about), cells, width)
 }
 
-/// Every number with its interval, and which difference would have been found.
+/// Every statistic with its interval, and the smallest detectable difference.
 fn every_number(report: &TuneReport<'_>, width: usize) -> String {
-    let goal = format!("{} is", words::number(report.goal));
+    let goal = format!("{} is", wording::number(report.goal));
     let mut headings = vec!["setting"];
     headings.extend(SHOWN.map(heading));
     headings.extend(["turns", &goal, "detectable"]);
     let cells = |row: &TuneRow| {
         let mut cells = vec![row.setting.knob.to_owned()];
-        cells.extend(SHOWN.map(|statistic| found(row, statistic).map_or_else(|| "–".to_owned(), difference)));
+        cells.extend(
+            SHOWN.map(|statistic| result_of(row, statistic).map_or_else(|| "–".to_owned(), difference)),
+        );
         cells.push(turns(row));
-        cells.push(found(row, report.goal).map_or_else(|| "turns too short".to_owned(), verdict));
-        let detectable = found(row, report.goal).and_then(|tested| tested.detectable_ns);
+        cells.push(result_of(row, report.goal).map_or_else(|| "turns too short".to_owned(), verdict));
+        let detectable = result_of(row, report.goal).and_then(|tested| tested.detectable_ns);
         cells.push(detectable.map_or_else(|| "–".to_owned(), micros_of));
         cells
     };
-    laid_out(report, (&headings, "µs, with the setting minus without it, and its interval."), cells, width)
+    table_text(report, (&headings, "µs, with the setting minus without it, and its interval."), cells, width)
 }
 
-/// A row for each setting that was tried, below what holds for all.
-fn laid_out(
+/// One row per tried setting below a legend.
+fn table_text(
     report: &TuneReport<'_>,
     (headings, about): (&[&str], &str),
     cells: impl Fn(&TuneRow) -> Vec<String>,
@@ -118,13 +121,13 @@ fn laid_out(
         return String::new();
     }
     let headings: Vec<String> = headings.iter().map(ToString::to_string).collect();
-    let mut table = Columns::new(&headings, 1);
+    let mut table = TextTable::new(&headings, 1);
     report.tried().for_each(|row| table.row(cells(row)));
     let about = format!("{about} All verdicts together hold at {:.0} %.", 100.0 * report.confidence);
     format!("{}\n\n{}", paint(DIM, wrapped(&about, width, 0)), table.text(width))
 }
 
-fn found(row: &TuneRow, statistic: Statistic) -> Option<&Tested> {
+fn result_of(row: &TuneRow, statistic: Statistic) -> Option<&Tested> {
     row.tested.iter().find(|tested| tested.statistic == statistic)
 }
 
@@ -132,8 +135,8 @@ fn turns(row: &TuneRow) -> String {
     row.tested.first().map_or_else(String::new, |tested| tested.units.1.to_string())
 }
 
-/// By how much it differs; in brackets where nobody could tell.
-fn if_told_apart(tested: &Tested) -> String {
+/// The difference; in brackets where it is not significant.
+fn difference_if_significant(tested: &Tested) -> String {
     let text = signed_micros(tested.difference_ns);
     match tested.verdict {
         Verdict::Better => paint(GOOD, text),
@@ -162,34 +165,34 @@ fn verdict_in_brief(tested: &Tested) -> String {
 }
 
 fn verdict(tested: &Tested) -> String {
-    let word = words::verdict(tested);
+    let text = wording::verdict(tested);
     match tested.verdict {
-        Verdict::Better => paint(GOOD, word),
-        Verdict::Worse => paint(BOLD, word),
-        _ => word.to_owned(),
+        Verdict::Better => paint(GOOD, text),
+        Verdict::Worse => paint(BOLD, text),
+        _ => text.to_owned(),
     }
 }
 
-/// The set on turns of its own.
+/// The confirmation on fresh turns.
 fn confirmation(report: &TuneReport<'_>, width: usize) -> String {
     let Some(confirmed) = &report.confirmed else { return String::new() };
     let headings =
         [&format!("{} on fresh turns", confirmed.knobs.join("+")), "before", "after", "difference", ""];
-    let mut table = Columns::new(&headings.map(ToString::to_string), 1);
-    for one in &confirmed.numbers {
+    let mut table = TextTable::new(&headings.map(ToString::to_string), 1);
+    for number in &confirmed.numbers {
         let level = |level: &howlate_analyse::compare::StatisticLevel| micros_of(level.ns);
         table.row(vec![
-            words::number(one.statistic).to_owned(),
-            level(&one.before),
-            level(&one.after),
-            difference(&one.tested),
-            verdict(&one.tested),
+            wording::number(number.statistic).to_owned(),
+            level(&number.before),
+            level(&number.after),
+            difference(&number.tested),
+            verdict(&number.tested),
         ]);
     }
     table.text(width)
 }
 
-/// How each recommended setting is had for good, and what it costs; then those that may stand in for one that costs too much.
+/// How to make each recommended setting permanent, and what it costs; then the alternatives to costly ones.
 fn for_good(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
     let recommended = report.rows.iter().filter(|row| row.recommended);
     let mut text: String = recommended.map(|row| ways(report, row, detail, width)).collect();
@@ -197,15 +200,16 @@ fn for_good(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
         text.push_str(&for_whom(report, width));
     }
     let goal = |row: &&TuneRow| {
-        !row.recommended && found(row, report.goal).is_some_and(|tested| tested.verdict == Verdict::Better)
+        !row.recommended
+            && result_of(row, report.goal).is_some_and(|tested| tested.verdict == Verdict::Better)
     };
-    let others: Vec<&TuneRow> = report.rows.iter().filter(goal).collect();
-    if others.is_empty() {
+    let alternatives: Vec<&TuneRow> = report.rows.iter().filter(goal).collect();
+    if alternatives.is_empty() {
         return text;
     }
-    let names = others.iter().map(|row| row.setting.knob).collect::<Vec<_>>().join(", ");
-    let helps = if others.len() == 1 { "helps" } else { "help" };
-    let add = match (report.recommended().len(), others.len()) {
+    let names = alternatives.iter().map(|row| row.setting.knob).collect::<Vec<_>>().join(", ");
+    let helps = if alternatives.len() == 1 { "helps" } else { "help" };
+    let add = match (report.recommended().len(), alternatives.len()) {
         (0, _) => ", but nothing confirmed it",
         (1, 1) => " as well, but adds nothing to that",
         (1, _) => " as well, but add nothing to that",
@@ -214,24 +218,24 @@ fn for_good(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
     };
     text.push_str(&format!("{}\n", wrapped(&format!("Alone, {names} {helps}{add}."), width, 0)));
     if detail == Detail::Full {
-        others.iter().for_each(|row| text.push_str(&ways(report, row, detail, width)));
+        alternatives.iter().for_each(|row| text.push_str(&ways(report, row, detail, width)));
     }
     text
 }
 
-/// Ways for which nobody writes a program anew, as most people have a setting for good.
+/// Ways without changing the program's code.
 const FROM_OUTSIDE: [&str; 6] = ["systemd", "sysctl.d", "tmpfiles.d", "boot", "shell", "now"];
 
-/// The threads that settings were tried on, where others of the program were left alone.
+/// The selected threads of the program; empty where all were changed.
 fn chosen<'a>(report: &'a TuneReport<'_>) -> &'a [String] {
     report.program.as_ref().map_or(&[], |program| &program.chosen)
 }
 
-/// Whom what was typed is right for.
+/// A note on the scope of the commands.
 fn for_whom(report: &TuneReport<'_>, width: usize) -> String {
     let is_of_thread =
         report.rows.iter().any(|row| row.recommended && row.setting.scope == SettingScope::Thread);
-    let said = match chosen(report) {
+    let note = match chosen(report) {
         _ if !is_of_thread => return String::new(),
         [] if report.program.is_some() => return String::new(),
         [] => {
@@ -242,7 +246,7 @@ fn for_whom(report: &TuneReport<'_>, width: usize) -> String {
             "Only that was tried. systemd has no such setting for one thread; there, and with `chrt` before the program's name, all have it."
         }
     };
-    format!("{}\n", paint(DIM, wrapped(said, width, 0)))
+    format!("{}\n", paint(DIM, wrapped(note, width, 0)))
 }
 
 fn ways(report: &TuneReport<'_>, row: &TuneRow, detail: Detail, width: usize) -> String {
@@ -252,9 +256,9 @@ fn ways(report: &TuneReport<'_>, row: &TuneRow, detail: Detail, width: usize) ->
         ([], _) | (_, SettingScope::Machine | SettingScope::Boot) => {
             format!("To make {knob} permanent: {what}")
         }
-        ([one], SettingScope::Thread) => format!("To set {knob} for thread {one} alone: {what}"),
-        (many, SettingScope::Thread) => {
-            format!("To set {knob} for threads {} alone: {what}", many.join(", "))
+        ([thread], SettingScope::Thread) => format!("To set {knob} for thread {thread} alone: {what}"),
+        (threads, SettingScope::Thread) => {
+            format!("To set {knob} for threads {} alone: {what}", threads.join(", "))
         }
     };
     let mut text = format!("{}\n", wrapped(&heading, width, 2));
@@ -262,7 +266,7 @@ fn ways(report: &TuneReport<'_>, row: &TuneRow, detail: Detail, width: usize) ->
     let all = &row.setting.permanent;
     let is_shown = |by: &str| {
         let outside = all.iter().any(|way| FROM_OUTSIDE.contains(&way.by));
-        // For one thread, only the program itself has a setting for good.
+        // For one thread, only code in the program is permanent.
         let is_code_for_it = !chosen.is_empty() && by == "C";
         detail == Detail::Full || !outside || is_code_for_it || FROM_OUTSIDE.contains(&by)
     };
@@ -272,10 +276,10 @@ fn ways(report: &TuneReport<'_>, row: &TuneRow, detail: Detail, width: usize) ->
     text
 }
 
-/// Where code begins below the name of what it is for.
+/// Indentation of code below its name.
 const CODE: usize = 13;
 
-/// Code in lines that fit, broken where its language allows: a shell's after what joins commands.
+/// Code in lines that fit; shell commands break after operators.
 fn code(by: &str, text: &str, width: usize) -> String {
     let gap = format!("\n{:CODE$}", "");
     match text_width(text) + CODE <= width {
@@ -287,81 +291,87 @@ fn code(by: &str, text: &str, width: usize) -> String {
     }
 }
 
-/// What was not tried, that the machine is as it was, and what is not shown.
+/// What was not tried, whether the machine was restored, and what is not shown.
 fn end(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
     if detail == Detail::Full {
         let parts = [not_tried(report, width), put_back(report)];
         return parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
     }
-    let said = [not_tried_in_brief(report), restored(report).to_owned(), MORE.to_owned()];
-    let said: Vec<String> = said.into_iter().filter(|one| !one.is_empty()).collect();
-    format!("{}\n", paint(DIM, wrapped(&said.join(" "), width, 0)))
+    let sentences = [not_tried_in_brief(report), restored(report).to_owned(), MORE.to_owned()];
+    let sentences: Vec<String> = sentences.into_iter().filter(|sentence| !sentence.is_empty()).collect();
+    format!("{}\n", paint(DIM, wrapped(&sentences.join(" "), width, 0)))
 }
 
 const MORE: &str = "Code, alternatives and every interval: `--details`; of a run that was kept: `howlate compare RECORDING --by knob`.";
 
-/// Reasons that are told without being asked for.
+/// Most reasons that are listed in brief.
 const REASONS: usize = 2;
 
-/// The settings that were not tried, by reason where there are few.
+/// The settings that were not tried, with the reasons where they are few.
 fn not_tried_in_brief(report: &TuneReport<'_>) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for row in left(report) {
-        let reason = row.setting.fate.reason().unwrap_or_default();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+    for row in requested_but_not_tried(report) {
+        let reason = row.setting.status.reason().unwrap_or_default();
+        match reasons.iter_mut().find(|(listed, _)| *listed == reason) {
             Some((_, knobs)) => knobs.push(row.setting.knob),
             None => reasons.push((reason, vec![row.setting.knob])),
         }
     }
-    let told = |(reason, knobs): &(&str, Vec<&str>)| format!("{} ({reason})", knobs.join(", "));
-    let told = match reasons.len() {
+    let reason_text = |(reason, knobs): &(&str, Vec<&str>)| format!("{} ({reason})", knobs.join(", "));
+    let text = match reasons.len() {
         0 => String::new(),
         few if few <= REASONS => {
-            format!("Not tried: {}. ", reasons.iter().map(told).collect::<Vec<_>>().join("; "))
+            format!("Not tried: {}. ", reasons.iter().map(reason_text).collect::<Vec<_>>().join("; "))
         }
-        _ => format!("{} settings could not be tried: `--dry-run` says why. ", left(report).count()),
+        _ => format!(
+            "{} settings could not be tried: `--dry-run` says why. ",
+            requested_but_not_tried(report).count()
+        ),
     };
-    (told + &unasked(report)).trim_end().to_owned()
+    (text + &not_requested(report)).trim_end().to_owned()
 }
 
-/// Those that were asked for and not tried.
-fn left<'a>(report: &'a TuneReport<'_>) -> impl Iterator<Item = &'a TuneRow> {
-    report.rows.iter().filter(|row| !matches!(row.setting.fate, Fate::Tried | Fate::NotAsked))
+/// Settings that were requested and not tried.
+fn requested_but_not_tried<'a>(report: &'a TuneReport<'_>) -> impl Iterator<Item = &'a TuneRow> {
+    report
+        .rows
+        .iter()
+        .filter(|row| !matches!(row.setting.status, TrialStatus::Tried | TrialStatus::NotRequested))
 }
 
-/// How many were not asked for.
-fn unasked(report: &TuneReport<'_>) -> String {
-    match report.rows.iter().filter(|row| row.setting.fate == Fate::NotAsked).count() {
+/// How many settings were not requested.
+fn not_requested(report: &TuneReport<'_>) -> String {
+    match report.rows.iter().filter(|row| row.setting.status == TrialStatus::NotRequested).count() {
         0 => String::new(),
         1 => "1 other was not asked for: `--knobs all --dry-run` lists it.".to_owned(),
         many => format!("{many} others were not asked for: `--knobs all --dry-run` lists them."),
     }
 }
 
-/// What was not tried, by setting; what was not asked for in one line.
+/// The settings that were not tried, one per line; those that were not requested in one line.
 fn not_tried(report: &TuneReport<'_>, width: usize) -> String {
     let line = |row: &TuneRow| {
         format!(
             "  {:<23} {}\n",
             row.setting.knob,
-            wrapped(row.setting.fate.reason().unwrap_or_default(), width, 26)
+            wrapped(row.setting.status.reason().unwrap_or_default(), width, 26)
         )
     };
-    let mut lines: String = left(report).map(line).collect();
-    let unasked = unasked(report);
-    if !unasked.is_empty() {
-        lines.push_str(&format!("  {unasked}\n"));
+    let mut lines: String = requested_but_not_tried(report).map(line).collect();
+    let not_requested = not_requested(report);
+    if !not_requested.is_empty() {
+        lines.push_str(&format!("  {not_requested}\n"));
     }
     if lines.is_empty() { lines } else { format!("{}\n{lines}", paint(HEADING, "Not tried")) }
 }
 
-/// Whether it stands with its setting.
-fn is_told(report: &TuneReport<'_>, told: &Caveat) -> bool {
-    let Caveat::SettingLeftOut { setting, .. } = told else { return false };
+/// Whether the caveat is shown with its setting.
+fn is_in_table(report: &TuneReport<'_>, caveat: &Caveat) -> bool {
+    let Caveat::SettingLeftOut { setting, .. } = caveat else { return false };
     report.rows.iter().any(|row| row.setting.writes.iter().any(|write| write.path == *setting))
 }
 
-/// That the machine is as it was; what is not so is a note.
+/// That the machine is as before; otherwise there is a caveat.
 fn restored(report: &TuneReport<'_>) -> &'static str {
     match report.left.as_deref() {
         Some([]) => "Every file that was written has its previous value again.",
@@ -372,25 +382,26 @@ fn restored(report: &TuneReport<'_>) -> &'static str {
 fn put_back(report: &TuneReport<'_>) -> String {
     match restored(report) {
         "" => String::new(),
-        said => format!("{}\n", paint(DIM, said)),
+        text => format!("{}\n", paint(DIM, text)),
     }
 }
 
-/// What belongs to the whole run.
+/// Caveats of the whole run.
 fn notes(report: &TuneReport<'_>, width: usize) -> String {
     let mut notes: Vec<String> =
-        report.analysis.caveats.iter().filter(|one| !is_told(report, one)).map(caveat).collect();
+        report.analysis.caveats.iter().filter(|note| !is_in_table(report, note)).map(caveat).collect();
     notes.extend(report.rows.iter().filter(|row| !row.without.is_empty()).map(|row| {
         format!("{} was partly applied; unavailable: {}.", row.setting.knob, row.without.join("; "))
     }));
     let short = |row: &TuneRow| {
         let knob = row.setting.knob;
-        row.tested.iter().filter_map(short_pairs).map(|said| format!("{knob}, {said}")).collect::<Vec<_>>()
+        row.tested.iter().filter_map(short_pairs).map(|pairs| format!("{knob}, {pairs}")).collect::<Vec<_>>()
     };
     notes.extend(report.rows.iter().flat_map(short));
-    let left = report.left.iter().flatten();
+    let unrestored = report.left.iter().flatten();
     notes.extend(
-        left.map(|Unrestored { path, before, now }| format!("{path} was `{before}` and is now `{now}`.")),
+        unrestored
+            .map(|Unrestored { path, before, now }| format!("{path} was `{before}` and is now `{now}`.")),
     );
     notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect()
 }

@@ -1,4 +1,4 @@
-//! How long event loops of watched programs did not come back to the call in which they wait, and what they did meanwhile.
+//! How long event loops of watched programs took to return to their wait for events, and what they did meanwhile.
 
 use std::cmp::Reverse;
 
@@ -6,96 +6,97 @@ use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome, percentile};
 use howlate_model::{Caveat, EventLoopBlock, LongIteration, Span, StallReason};
 
-use super::stall::{Language, Usual, words as length};
+use super::stall::{ProgramKind, TypicalStall, span_text as length};
 use super::{name, none, subjects};
 use crate::numbers::count;
-use crate::scale_of_table::Unit;
-use crate::table::{Columns, transpose};
+use crate::table::{TableUnit, TextTable, transpose};
 use crate::untrusted_text::legible;
 
-/// Loops that have a row, and those that have a sentence.
+/// Most loops with a row, and most with a sentence.
 const MOST_SHOWN: usize = 16;
-const MOST_TOLD: usize = 2;
+const MOST_SENTENCES: usize = 2;
 
-/// A row for each event loop, so many at most; empty where there is none.
+/// One row per event loop, at most `most`; empty where there is none.
 pub(crate) fn rows(outcomes: &[&Outcome], most: usize, width: usize) -> String {
-    let mut all = worst_first(outcomes);
+    let mut event_loops = worst_first(outcomes);
     if most < MOST_SHOWN {
-        // Beside others that serve the same events, no number of one says anything.
-        all.retain(|(_, of)| of.shared_by.is_none());
+        // A screen has no room for loops that share their events: one blocked thread delays nothing.
+        event_loops.retain(|(_, event_loop)| event_loop.shared_by.is_none());
     }
-    if all.is_empty() || most == 0 {
+    if event_loops.is_empty() || most == 0 {
         return String::new();
     }
-    let left_out = all.split_off(all.len().min(most)).len();
+    let left_out = event_loops.split_off(event_loops.len().min(most)).len();
     let more = match left_out {
         0 => String::new(),
         1 => "  1 more event loop was late less often.\n".to_owned(),
         some => format!("  {some} more event loops were late less often.\n"),
     };
-    let unit = Unit::of(all.iter().filter_map(|(_, of)| of.iterations.max()));
-    let rows = table(&all, unit).text(width);
+    let unit = TableUnit::of(event_loops.iter().filter_map(|(_, event_loop)| event_loop.iterations.max()));
+    let rows = table(&event_loops, unit).text(width);
     format!("Event loops: time from one wait for events to the next · {unit}\n\n{rows}{more}\n")
 }
 
-/// An event loop that stayed away too long.
-pub struct StayedAway {
+/// An event loop that was blocked too long.
+pub struct BlockedEventLoop {
     /// How often, for how long, and what it was doing.
-    pub what: String,
-    /// What brings it back sooner, if its own program can: it says by itself which loop it is, and what it does.
+    pub sentence: String,
+    /// Advice for the program, if it can do anything about it; names the loop.
     pub to_do: Option<String>,
-    /// What its runtime is to be asked for, so that its functions have names.
+    /// The option of the runtime that gives its functions names.
     pub to_name: Option<&'static str>,
 }
 
-/// Each that did, the worst first.
-pub fn stayed_away(analysis: &Analysis) -> Vec<StayedAway> {
+/// Each event loop that was blocked too long, the worst first.
+pub fn blocked_event_loops(analysis: &Analysis) -> Vec<BlockedEventLoop> {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    let all = worst_first(&outcomes);
-    let told = all.iter().filter(|(_, of)| of.shared_by.is_none() && of.long > 0).take(MOST_TOLD);
-    let with_cure = |(one, of): &(&Outcome, &EventLoopBlock)| {
-        let told = told_of(&name(one), of, analysis);
-        StayedAway { to_do: told.to_do.filter(|_| !is_worker(one, analysis)), ..told }
+    let event_loops = worst_first(&outcomes);
+    let worst = event_loops
+        .iter()
+        .filter(|(_, event_loop)| event_loop.shared_by.is_none() && event_loop.long > 0)
+        .take(MOST_SENTENCES);
+    let without_worker_advice = |(outcome, event_loop): &(&Outcome, &EventLoopBlock)| {
+        let blocked = describe(&name(outcome), event_loop, analysis);
+        BlockedEventLoop { to_do: blocked.to_do.filter(|_| !is_worker(outcome, analysis)), ..blocked }
     };
-    told.map(with_cure).collect()
+    worst.map(without_worker_advice).collect()
 }
 
-fn told_of(name: &str, of: &EventLoopBlock, analysis: &Analysis) -> StayedAway {
-    let functions: Vec<&str> = of.functions.iter().map(|one| one.name.as_str()).collect();
-    let language = Language::of(name, &functions);
-    let usual = Usual::of(of);
-    let function = of.functions.first().map(|one| one.name.as_str());
-    let to_do = usual.as_ref().filter(|_| is_worth_mending(of));
-    let to_do = to_do.and_then(|usual| usual.to_do(name, language, function));
-    let quota = usual.and_then(|usual| quota(&usual, of, analysis)).unwrap_or_default();
-    let to_name = how_to_name(language, of);
-    StayedAway { what: sentence(name, language, of) + &quota, to_do, to_name }
+fn describe(name: &str, event_loop: &EventLoopBlock, analysis: &Analysis) -> BlockedEventLoop {
+    let functions: Vec<&str> = event_loop.functions.iter().map(|function| function.name.as_str()).collect();
+    let language = ProgramKind::of(name, &functions);
+    let stall = TypicalStall::of(event_loop);
+    let function = event_loop.functions.first().map(|function| function.name.as_str());
+    let to_do = stall.as_ref().filter(|_| is_worth_mending(event_loop));
+    let to_do = to_do.and_then(|stall| stall.to_do(name, language, function));
+    let quota = stall.and_then(|stall| quota(&stall, event_loop, analysis)).unwrap_or_default();
+    let to_name = how_to_name(language, event_loop);
+    BlockedEventLoop { sentence: sentence(name, language, event_loop) + &quota, to_do, to_name }
 }
 
-/// Whether it is a worker of Node's: what takes long is where it belongs.
-fn is_worker(one: &Outcome, analysis: &Analysis) -> bool {
-    let is_named = |one: &Outcome, name: &str| one.condition.name.as_deref() == Some(name);
+/// Whether it is a worker thread of Node, where long computations belong.
+fn is_worker(outcome: &Outcome, analysis: &Analysis) -> bool {
+    let is_named = |outcome: &Outcome, name: &str| outcome.condition.name.as_deref() == Some(name);
     let has_other_main = analysis.outcomes().iter().any(|other| is_named(other, "MainThread"));
-    is_named(one, "node") && (one.condition.thread > 0 || has_other_main)
+    is_named(outcome, "node") && (outcome.condition.thread > 0 || has_other_main)
 }
 
-/// Once or twice, and for little more than is allowed, it stays away by chance.
-fn is_worth_mending(of: &EventLoopBlock) -> bool {
+/// Few and short stalls may be chance.
+fn is_worth_mending(event_loop: &EventLoopBlock) -> bool {
     const OFTEN: u64 = 3;
-    let longest = of.iterations.max().map_or(0, |most| most.as_nanos().unsigned_abs());
-    of.long >= OFTEN || longest >= of.above.times(10).as_nanos()
+    let longest = event_loop.iterations.max().map_or(0, |max| max.as_nanos().unsigned_abs());
+    event_loop.long >= OFTEN || longest >= event_loop.above.times(10).as_nanos()
 }
 
-/// Where it waited for the CPU, and its control group had used up its quota for as long: a loop that never sleeps is not
-/// told by the kernel which of the two it was.
-fn quota(usual: &Usual, of: &EventLoopBlock, analysis: &Analysis) -> Option<String> {
-    let waited = of.long_spent.ready.as_secs_f64();
-    let used_up = analysis.caveats.iter().find_map(|one| match one {
+/// A note where the loop waited for the CPU about as long as its control group was out of quota. The kernel does not report for a thread that never sleeps which of the two it waited for.
+fn quota(stall: &TypicalStall, event_loop: &EventLoopBlock, analysis: &Analysis) -> Option<String> {
+    let waited = event_loop.long_spent.ready.as_secs_f64();
+    let used_up = analysis.caveats.iter().find_map(|caveat| match caveat {
         Caveat::QuotaUsedUp { stopped, periods, stopped_ns, .. } => Some((stopped, periods, stopped_ns)),
         _ => None,
     });
     let (stopped, periods, _) = used_up.filter(|(.., stopped)| {
-        usual.reason == StallReason::WaitedForCpu && stopped.as_secs_f64() * 2.0 > waited
+        stall.reason == StallReason::WaitedForCpu && stopped.as_secs_f64() * 2.0 > waited
     })?;
     let (stopped, periods) = (count(*stopped), count(*periods));
     Some(format!(
@@ -103,34 +104,38 @@ fn quota(usual: &Usual, of: &EventLoopBlock, analysis: &Analysis) -> Option<Stri
     ))
 }
 
-/// A sentence for threads that share a loop.
+/// A sentence on threads that share an event loop.
 pub(super) fn shared(outcomes: &[&Outcome]) -> Option<String> {
     let all = worst_first(outcomes);
-    let first = all.iter().find(|(_, of)| of.shared_by.is_some());
-    first.map(|(one, of)| shared_words(&name(one), of))
+    let first = all.iter().find(|(_, event_loop)| event_loop.shared_by.is_some());
+    first.map(|(outcome, event_loop)| shared_sentence(&name(outcome), event_loop))
 }
 
-/// The same in short, while it is watched: `python3's event loop was away for more than 10 ms in 20 of 41 iterations, 30.2 ms at most.`
-pub fn event_loops_away(analysis: &Analysis) -> Vec<String> {
+/// One line per blocked loop for the live view: `python3's event loop was away for more than 10 ms in 20 of 41 iterations, 30.2 ms at most.`
+pub fn blocked_event_loop_lines(analysis: &Analysis) -> Vec<String> {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    let long = worst_first(&outcomes).into_iter().filter(|(_, of)| of.long > 0 && of.shared_by.is_none());
-    let short = |(one, of): (&Outcome, &EventLoopBlock)| {
-        let most = of.iterations.max().map_or_else(String::new, |max| format!(", {max} at most"));
-        let (long, all) = (count(of.long), count(of.iterations.count()));
-        let above = length(of.above);
+    let long = worst_first(&outcomes)
+        .into_iter()
+        .filter(|(_, event_loop)| event_loop.long > 0 && event_loop.shared_by.is_none());
+    let short = |(outcome, event_loop): (&Outcome, &EventLoopBlock)| {
+        let most = event_loop.iterations.max().map_or_else(String::new, |max| format!(", {max} at most"));
+        let (long, all) = (count(event_loop.long), count(event_loop.iterations.count()));
+        let above = length(event_loop.above);
         format!(
             "{}'s event loop was away for more than {above} in {long} of {all} iterations{most}.",
-            name(one)
+            name(outcome)
         )
     };
-    long.take(MOST_TOLD).map(short).collect()
+    long.take(MOST_SENTENCES).map(short).collect()
 }
 
-/// Loops that share their events come last: of them it is not known who was late.
+/// Loops that share their events come last: which thread was late is unknown.
 fn worst_first<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a Outcome, &'a EventLoopBlock)> {
     let mut all: Vec<(&Outcome, &EventLoopBlock)> =
-        outcomes.iter().filter_map(|one| Some((*one, event_loop_of(one)?))).collect();
-    all.sort_by_key(|(_, of)| (of.shared_by.is_some(), Reverse((of.long, of.iterations.max()))));
+        outcomes.iter().filter_map(|outcome| Some((*outcome, event_loop_of(outcome)?))).collect();
+    all.sort_by_key(|(_, event_loop)| {
+        (event_loop.shared_by.is_some(), Reverse((event_loop.long, event_loop.iterations.max())))
+    });
     all
 }
 
@@ -139,63 +144,69 @@ pub(super) fn event_loop_of(outcome: &Outcome) -> Option<&EventLoopBlock> {
     outcome.rhythm.as_deref().and_then(Rhythm::event_loop)
 }
 
-/// Whether a thread has an event loop of its own.
+/// Whether the thread has an event loop that no other thread shares.
 pub(super) fn has_own_loop(outcome: &Outcome) -> bool {
-    event_loop_of(outcome).is_some_and(|of| of.shared_by.is_none())
+    event_loop_of(outcome).is_some_and(|event_loop| event_loop.shared_by.is_none())
 }
 
-/// The event loops of a recording, for other tables than those of a terminal.
+/// The table of event loops, for Markdown and HTML.
 pub struct EventLoopRows {
-    /// What the columns are called; the first two name a row.
+    /// The first two columns name the row.
     pub headings: Vec<String>,
-    /// A row for each event loop, times in µs.
+    /// One row per event loop, times in µs.
     pub rows: Vec<Vec<String>>,
 }
 
-/// Those of `outcomes`, the ones that stayed away most often first; `None` where there is none.
+/// The loops of `outcomes`, those that were blocked most often first; `None` without any.
 pub fn event_loop_rows(outcomes: &[&Outcome]) -> Option<EventLoopRows> {
     let mut all = worst_first(outcomes);
     all.truncate(MOST_SHOWN);
-    let (headings, columns) = table(&all, Unit::Micros).into_parts();
+    let (headings, columns) = table(&all, TableUnit::Micros).into_parts();
     (!all.is_empty()).then(|| EventLoopRows { headings, rows: transpose(&columns) })
 }
 
-fn table(all: &[(&Outcome, &EventLoopBlock)], unit: Unit) -> Columns {
-    let cells = |of: &dyn Fn(&(&Outcome, &EventLoopBlock)) -> String| all.iter().map(of).collect::<Vec<_>>();
-    let at = |of: &EventLoopBlock, quantile: f64| {
-        percentile(&of.iterations, quantile).map_or_else(none, |length| unit.show(length.as_nanos()))
+fn table(event_loops: &[(&Outcome, &EventLoopBlock)], unit: TableUnit) -> TextTable {
+    let cells = |text: &dyn Fn(&(&Outcome, &EventLoopBlock)) -> String| {
+        event_loops.iter().map(text).collect::<Vec<_>>()
     };
-    let most = |of: &EventLoopBlock| of.iterations.max().map_or_else(none, |max| unit.show(max.as_nanos()));
-    let long = |of: &EventLoopBlock| if of.shared_by.is_some() { none() } else { count(of.long) };
-    let above = all.first().map_or(Span::ZERO, |(_, of)| of.above);
-    let mut table = Columns::without_columns(2);
-    let outcomes: Vec<&Outcome> = all.iter().map(|(one, _)| *one).collect();
+    let at = |event_loop: &EventLoopBlock, quantile: f64| {
+        percentile(&event_loop.iterations, quantile).map_or_else(none, |length| unit.show(length.as_nanos()))
+    };
+    let most = |event_loop: &EventLoopBlock| {
+        event_loop.iterations.max().map_or_else(none, |max| unit.show(max.as_nanos()))
+    };
+    let long = |event_loop: &EventLoopBlock| {
+        if event_loop.shared_by.is_some() { none() } else { count(event_loop.long) }
+    };
+    let above = event_loops.first().map_or(Span::ZERO, |(_, event_loop)| event_loop.above);
+    let mut table = TextTable::without_columns(2);
+    let outcomes: Vec<&Outcome> = event_loops.iter().map(|(outcome, _)| *outcome).collect();
     table.column("thread", subjects(&outcomes));
-    table.column("waits in", cells(&|(_, of)| of.wait.to_string()));
-    table.column("iterations", cells(&|(_, of)| count(of.iterations.count())));
-    table.column("median", cells(&|(_, of)| at(of, 0.5)));
-    table.column("p99", cells(&|(_, of)| at(of, 0.99)));
-    table.column("max", cells(&|(_, of)| most(of)));
-    table.column(&format!("above {}", length(above)), cells(&|(_, of)| long(of)));
+    table.column("waits in", cells(&|(_, event_loop)| event_loop.wait.to_string()));
+    table.column("iterations", cells(&|(_, event_loop)| count(event_loop.iterations.count())));
+    table.column("median", cells(&|(_, event_loop)| at(event_loop, 0.5)));
+    table.column("p99", cells(&|(_, event_loop)| at(event_loop, 0.99)));
+    table.column("max", cells(&|(_, event_loop)| most(event_loop)));
+    table.column(&format!("above {}", length(above)), cells(&|(_, event_loop)| long(event_loop)));
     table
 }
 
 /// `python3's event loop did not come back within 10 ms in 20 of 41 iterations. In 18 of the 20 it was blocked in …`
-fn sentence(name: &str, language: Language, of: &EventLoopBlock) -> String {
-    let (all, long, above) = (of.iterations.count(), of.long, of.above);
+fn sentence(name: &str, language: ProgramKind, event_loop: &EventLoopBlock) -> String {
+    let (all, long, above) = (event_loop.iterations.count(), event_loop.long, event_loop.above);
     let mut sentences = vec![format!(
         "{name}'s event loop did not come back within {} in {} of {} iterations.",
         length(above),
         count(long),
         count(all)
     )];
-    sentences.extend(Usual::of(of).and_then(|usual| usual.sentence(language)));
-    sentences.extend(of.longest.first().map(|longest| the_longest(longest, language)));
-    sentences.extend(most_often_in(of));
+    sentences.extend(TypicalStall::of(event_loop).and_then(|stall| stall.sentence(language)));
+    sentences.extend(event_loop.longest.first().map(|longest| the_longest(longest, language)));
+    sentences.extend(most_often_in(event_loop));
     sentences.join(" ")
 }
 
-fn the_longest(longest: &LongIteration, language: Language) -> String {
+fn the_longest(longest: &LongIteration, language: ProgramKind) -> String {
     let function = longest.function.as_deref().map(|function| format!(", in {}", legible(function)));
     format!(
         "The longest took {}: {}{}.",
@@ -205,30 +216,34 @@ fn the_longest(longest: &LongIteration, language: Language) -> String {
     )
 }
 
-/// Where the program was as a rule: a third of them and more.
-fn most_often_in(of: &EventLoopBlock) -> Option<String> {
-    let most = of.functions.first().filter(|most| of.long > 1 && most.count * 3 >= of.long)?;
-    let is_same = of.longest.first().is_some_and(|longest| longest.function.as_ref() == Some(&most.name));
-    let (times, long) = (count(most.count), count(of.long));
+/// The function in which at least a third of the long iterations were.
+fn most_often_in(event_loop: &EventLoopBlock) -> Option<String> {
+    let most = event_loop
+        .functions
+        .first()
+        .filter(|most| event_loop.long > 1 && most.count * 3 >= event_loop.long)?;
+    let is_same =
+        event_loop.longest.first().is_some_and(|longest| longest.function.as_ref() == Some(&most.name));
+    let (times, long) = (count(most.count), count(event_loop.long));
     Some(match is_same {
         true => format!("The same was true of {times} of the {long}."),
         false => format!("Most often it was in {} ({times} of {long}).", legible(&most.name)),
     })
 }
 
-/// Threads that serve the same events are no loop each: one that is away keeps nobody waiting while another one is there.
-fn shared_words(name: &str, of: &EventLoopBlock) -> String {
+/// Threads that serve the same events have no loop each: while one is busy, another takes the next event.
+fn shared_sentence(name: &str, event_loop: &EventLoopBlock) -> String {
     format!(
         "{name} and {} more wait on the same events, as threads of Go's runtime and tokio's do: none of them is an event loop of its \
          own, and a long iteration of one delays nothing while another is free.",
-        count(of.shared_by.unwrap_or(1).saturating_sub(1))
+        count(event_loop.shared_by.unwrap_or(1).saturating_sub(1))
     )
 }
 
-/// `running (28.0 ms) and waiting for the CPU (2.00 ms)`, the most first; together all of it.
-fn spent_in_words(one: &LongIteration, language: Language) -> String {
-    let (spent, quota) = (one.spent, one.quota.min(one.spent.ready));
-    let call = one.blocked_in.as_deref();
+/// `running (28.0 ms) and waiting for the CPU (2.00 ms)`, the longest first; the sum is the whole iteration.
+fn spent_in_words(iteration: &LongIteration, language: ProgramKind) -> String {
+    let (spent, quota) = (iteration.spent, iteration.quota.min(iteration.spent.ready));
+    let call = iteration.blocked_in.as_deref();
     let mut all = [
         (language.doing(StallReason::Ran, None), spent.running),
         (language.doing(StallReason::Blocked, call), spent.blocked),
@@ -236,34 +251,36 @@ fn spent_in_words(one: &LongIteration, language: Language) -> String {
         ("kept off by the quota of its control group".to_owned(), quota),
     ];
     all.sort_by_key(|(_, time)| Reverse(*time));
-    let words: Vec<String> = all
+    let parts: Vec<String> = all
         .iter()
         .filter(|(_, time)| !time.is_zero())
         .map(|(what, time)| format!("{what} ({})", length(*time)))
         .collect();
-    match words.split_last() {
+    match parts.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        _ => words.concat(),
+        _ => parts.concat(),
     }
 }
 
-/// What a runtime is to be asked for, so that its functions have names.
-fn how_to_name(language: Language, of: &EventLoopBlock) -> Option<&'static str> {
-    let is_named = |part: &str| of.functions.iter().any(|one| one.name.contains(part));
+/// The option of the runtime that gives its functions names.
+fn how_to_name(language: ProgramKind, event_loop: &EventLoopBlock) -> Option<&'static str> {
+    let is_named = |part: &str| event_loop.functions.iter().any(|function| function.name.contains(part));
     match language {
-        Language::Python if !is_named(".py)") => {
+        ProgramKind::Python if !is_named(".py)") => {
             Some("`python3 -X perf` (3.12 or later, built with frame pointers) names Python's functions.")
         }
-        Language::Node if !is_named(".js:") => Some(
+        ProgramKind::Node if !is_named(".js:") => Some(
             "`node --perf-basic-prof --interpreted-frames-native-stack` names the functions of JavaScript.",
         ),
         _ => None,
     }
 }
 
-/// Its own timers, of a loop of Python: what they are rounded to, and behind what they queue.
+/// A note on asyncio, whose timers are rounded to milliseconds.
 pub(super) fn rounded_timers(outcomes: &[&Outcome]) -> Option<&'static str> {
-    let is_asyncio = |one: &&&Outcome| has_own_loop(one) && Language::of(&name(one), &[]) == Language::Python;
+    let is_asyncio = |outcome: &&&Outcome| {
+        has_own_loop(outcome) && ProgramKind::of(&name(outcome), &[]) == ProgramKind::Python
+    };
     outcomes.iter().find(is_asyncio).map(|_| {
         "asyncio rounds its timers up to whole milliseconds, and its callbacks wait for the iteration before: both come on top of how late its timers fire here."
     })
@@ -277,10 +294,10 @@ mod tests {
     #[test]
     fn what_kept_a_loop_is_said_with_its_share() {
         let us = Span::from_micros;
-        let mut all = EventLoopBlock::with_threshold(us(10_000));
+        let mut event_loop = EventLoopBlock::with_threshold(us(10_000));
         for (number, blocked) in [(0i64, 0), (1, 28_000)] {
             let from = MonotonicTime::from_nanos(number * 100_000_000);
-            let one = Iteration {
+            let iteration = Iteration {
                 tid: 7,
                 wait: LoopWait::Epoll,
                 file: Some(3),
@@ -292,52 +309,56 @@ mod tests {
                 longest_sleep: Some((us(blocked), Some("clock_nanosleep".to_owned()))),
                 stack: Vec::new(),
             };
-            all.add(&one, Some("handler (app.py)".to_owned()).filter(|_| number > 0));
+            event_loop.add(&iteration, Some("handler (app.py)".to_owned()).filter(|_| number > 0));
         }
-        let text = sentence("service", Language::Other, &all);
+        let text = sentence("service", ProgramKind::Other, &event_loop);
         assert_eq!(
             text,
             "service's event loop did not come back within 10.0 ms in 1 of 2 iterations. The longest took 30.0 ms: blocked in a sleep \
              (`clock_nanosleep`) (28.0 ms), running (1.50 ms), waiting for the CPU (300 µs) and kept off by the quota of its control \
              group (200 µs), in handler (app.py)."
         );
-        all.shared_by = Some(4);
-        assert!(shared_words("go", &all).starts_with("go and 3 more wait on the same events"));
+        event_loop.shared_by = Some(4);
+        assert!(shared_sentence("go", &event_loop).starts_with("go and 3 more wait on the same events"));
     }
 
     #[test]
     fn most_often_is_a_third_at_least() {
-        let named = |count| StallSite { name: "pthread_cond_signal".to_owned(), count, total: Span::ZERO };
-        let of =
-            |count| EventLoopBlock { long: 129, functions: vec![named(count)], ..EventLoopBlock::default() };
-        assert_eq!(most_often_in(&of(3)), None);
+        let pthread_cond_signal =
+            |count| StallSite { name: "pthread_cond_signal".to_owned(), count, total: Span::ZERO };
+        let event_loop_with = |count| EventLoopBlock {
+            long: 129,
+            functions: vec![pthread_cond_signal(count)],
+            ..EventLoopBlock::default()
+        };
+        assert_eq!(most_often_in(&event_loop_with(3)), None);
         assert_eq!(
-            most_often_in(&of(43)).as_deref(),
+            most_often_in(&event_loop_with(43)).as_deref(),
             Some("Most often it was in pthread_cond_signal (43 of 129).")
         );
     }
 
     #[test]
     fn who_cannot_be_named_is_told_how() {
-        let mut of = EventLoopBlock::default();
-        assert!(how_to_name(Language::Python, &of).unwrap().contains("-X perf"));
-        assert!(how_to_name(Language::Node, &of).unwrap().contains("--perf-basic-prof"));
-        assert_eq!(how_to_name(Language::Finished, &of), None);
-        let named = |name: &str| StallSite { name: name.to_owned(), count: 1, total: Span::ZERO };
-        of.functions = vec![named("handler (/srv/app.py)")];
-        assert_eq!(how_to_name(Language::Python, &of), None);
+        let mut event_loop = EventLoopBlock::default();
+        assert!(how_to_name(ProgramKind::Python, &event_loop).unwrap().contains("-X perf"));
+        assert!(how_to_name(ProgramKind::Node, &event_loop).unwrap().contains("--perf-basic-prof"));
+        assert_eq!(how_to_name(ProgramKind::Finished, &event_loop), None);
+        let function = |name: &str| StallSite { name: name.to_owned(), count: 1, total: Span::ZERO };
+        event_loop.functions = vec![function("handler (/srv/app.py)")];
+        assert_eq!(how_to_name(ProgramKind::Python, &event_loop), None);
     }
 
     #[test]
     fn a_quota_that_was_used_up_as_long_is_what_a_loop_waited_for() {
         let ready = Span::from_millis(900);
-        let of = EventLoopBlock {
+        let event_loop = EventLoopBlock {
             long: 5,
             long_spent: IterationTime { ready, ..IterationTime::default() },
             ..EventLoopBlock::with_threshold(Span::from_millis(10))
         };
         let mut analysis = Analysis::new(howlate_model::Header::for_conditions(Vec::new()));
-        assert!(!told_of("python3", &of, &analysis).what.contains("quota"));
+        assert!(!describe("python3", &event_loop, &analysis).sentence.contains("quota"));
         analysis.caveats.push(Caveat::QuotaUsedUp {
             process: 7,
             group: "/pod".to_owned(),
@@ -345,8 +366,8 @@ mod tests {
             periods: 151,
             stopped_ns: Span::from_millis(800),
         });
-        let told = told_of("python3", &of, &analysis);
-        assert!(told.what.contains("CPU quota in 151 of 151 periods"), "{}", told.what);
-        assert_eq!(told.to_do, None);
+        let blocked = describe("python3", &event_loop, &analysis);
+        assert!(blocked.sentence.contains("CPU quota in 151 of 151 periods"), "{}", blocked.sentence);
+        assert_eq!(blocked.to_do, None);
     }
 }

@@ -1,4 +1,4 @@
-//! What threads got of CPUs whose wake-ups nobody saw.
+//! How long threads waited for a CPU, where only the kernel's accounting is available.
 
 use std::cmp::Reverse;
 
@@ -9,24 +9,26 @@ use howlate_model::{Latency, Span};
 use super::{name, nanos, none};
 use crate::numbers::count;
 use crate::prose::wrapped;
-use crate::scale_of_table::Unit;
-use crate::table::Columns;
+use crate::table::{TableUnit, TextTable};
 
 const HEADINGS: [&str; 7] = ["thread", "interval", "jitter", "switch-ins", "preempted", "waited", "each"];
 const MEANS: &str = "How long runnable threads waited for a CPU, in total and per run. When they were due, and what woke them, is unknown without a tracer.";
 
-/// One row per thread, by name: those that waited longest, so many at most.
+/// One row per thread, sorted by name: the `most` threads that waited longest.
 pub(crate) fn table(mut outcomes: Vec<&Outcome>, most: usize, width: usize) -> String {
     if outcomes.is_empty() {
         return String::new();
     }
-    outcomes.sort_by_key(|one| Reverse(numbers(one).map_or(Span::ZERO, |got| got.waited)));
+    outcomes.sort_by_key(|outcome| Reverse(run_queue(outcome).map_or(Span::ZERO, |numbers| numbers.waited)));
     let left_out = outcomes.split_off(outcomes.len().min(most)).len();
-    outcomes.sort_by_key(|one| (&one.condition.name, one.condition.thread));
-    let mut table = Columns::new(&HEADINGS.map(str::to_owned), 1);
-    let waited = outcomes.iter().filter_map(|one| numbers(one)).map(|got| Latency::from_span(got.waited));
-    let unit = Unit::of(waited);
-    outcomes.into_iter().for_each(|one| table.row(row(one, unit)));
+    outcomes.sort_by_key(|outcome| (&outcome.condition.name, outcome.condition.thread));
+    let mut table = TextTable::new(&HEADINGS.map(str::to_owned), 1);
+    let waited = outcomes
+        .iter()
+        .filter_map(|outcome| run_queue(outcome))
+        .map(|numbers| Latency::from_span(numbers.waited));
+    let unit = TableUnit::of(waited);
+    outcomes.into_iter().for_each(|outcome| table.row(row(outcome, unit)));
     let more = match left_out {
         0 => String::new(),
         some => format!("  {some} more waited less; `--json` has all.\n"),
@@ -38,20 +40,20 @@ pub(crate) fn table(mut outcomes: Vec<&Outcome>, most: usize, width: usize) -> S
     )
 }
 
-fn row(one: &Outcome, unit: Unit) -> Vec<String> {
+fn row(outcome: &Outcome, unit: TableUnit) -> Vec<String> {
     let span = |span: Option<Span>| span.map_or_else(none, |span| unit.show(nanos(span)));
-    let (rhythm, got) = (one.rhythm.as_deref(), numbers(one));
+    let (rhythm, numbers) = (outcome.rhythm.as_deref(), run_queue(outcome));
     vec![
-        name(one),
+        name(outcome),
         span(rhythm.and_then(Rhythm::period)),
         span(rhythm.and_then(Rhythm::jitter)),
-        got.map_or_else(none, |got| count(got.switch_ins)),
-        got.and_then(|got| got.preempted).map_or_else(none, count),
-        span(got.map(|got| got.waited)),
-        span(got.and_then(|got| got.mean_wait)),
+        numbers.map_or_else(none, |numbers| count(numbers.switch_ins)),
+        numbers.and_then(|numbers| numbers.preempted).map_or_else(none, count),
+        span(numbers.map(|numbers| numbers.waited)),
+        span(numbers.and_then(|numbers| numbers.mean_wait)),
     ]
 }
 
-fn numbers(one: &Outcome) -> Option<RunQueueNumbers> {
-    one.rhythm.as_deref().and_then(Rhythm::run_queue)
+fn run_queue(outcome: &Outcome) -> Option<RunQueueNumbers> {
+    outcome.rhythm.as_deref().and_then(Rhythm::run_queue)
 }

@@ -4,22 +4,22 @@ use howlate_analyse::{Analysis, Outcome};
 
 use super::event_loops::event_loop_of;
 
-/// What a thread is for, where that is not the program's own work.
+/// Purpose of a thread that is not the program's own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Helper {
-    /// Collects garbage, compiles, or looks after the virtual machine.
+pub(super) enum HelperThread {
+    /// Garbage collector, compiler and other threads of the Java virtual machine.
     Java,
-    /// Compiles and collects for V8, or does what libuv leaves to other threads.
+    /// V8's compiler and collector threads, and the thread pool of libuv.
     Node,
-    /// Looks after the common language runtime.
+    /// Threads of the common language runtime.
     DotNet,
-    /// A shell that has become the program, or starts it.
+    /// A shell that has become the program, or started it.
     Launcher,
 }
 
-impl Helper {
-    /// What such threads are, for people.
-    pub(super) const fn words(self) -> &'static str {
+impl HelperThread {
+    /// Plural description of such threads.
+    pub(super) const fn description(self) -> &'static str {
         match self {
             Self::Java => "of the Java virtual machine (garbage collector, compiler)",
             Self::Node => "of Node (V8's and libuv's)",
@@ -28,34 +28,37 @@ impl Helper {
         }
     }
 
-    /// What a thread of a program is, the other threads of which are `all`.
-    pub(super) fn of(one: &Outcome, all: &[&Outcome]) -> Option<Self> {
-        let name = name(one);
+    /// The kind of helper; `None` for the program's own threads. `all`: the rows of the program.
+    pub(super) fn of(outcome: &Outcome, all: &[&Outcome]) -> Option<Self> {
+        let name = name(outcome);
         if begins_with(name, &JAVA) {
             return Some(Self::Java);
         }
         if name.starts_with(".NET ") && !name.starts_with(".NET TP Worker") {
             return Some(Self::DotNet);
         }
-        // A worker that somebody wrote has an event loop of its own.
-        if begins_with(name, &NODE) || (name == "node" && one.condition.thread > 0 && !has_a_loop(one, all)) {
+        // Unlike the runtime's threads, a worker that the user wrote has an event loop.
+        if begins_with(name, &NODE)
+            || (name == "node" && outcome.condition.thread > 0 && !has_a_loop(outcome, all))
+        {
             return Some(Self::Node);
         }
-        let became = |other: &&&Outcome| tid(other) == tid(one) && self::name(other) != name;
-        let has_become = tid(one).is_some() && all.iter().any(|other| became(&other));
+        let became = |other: &&&Outcome| tid(other) == tid(outcome) && self::name(other) != name;
+        let has_become = tid(outcome).is_some() && all.iter().any(|other| became(&other));
         (LAUNCHERS.contains(&name) && has_become).then_some(Self::Launcher)
     }
 }
 
-/// Whether a thread is no code of the user's: a helper of its runtime, or what only starts the program. Nothing is advised for those.
+/// Whether a thread is not the user's code: a helper of its runtime, or the launcher. There is no advice for those.
 pub(crate) fn is_helper(analysis: &Analysis, name: &str, id: Option<u32>) -> bool {
     let all: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    let is_it =
-        |one: &&&Outcome| one.condition.name.as_deref() == Some(name) && (id.is_none() || tid(one) == id);
-    all.iter().filter(is_it).any(|one| Helper::of(one, &all).is_some())
+    let is_it = |outcome: &&&Outcome| {
+        outcome.condition.name.as_deref() == Some(name) && (id.is_none() || tid(outcome) == id)
+    };
+    all.iter().filter(is_it).any(|outcome| HelperThread::of(outcome, &all).is_some())
 }
 
-/// How Java's virtual machine calls its threads; the kernel keeps 15 letters.
+/// Names of the threads of the Java virtual machine, cut to 15 letters as the kernel does.
 ///
 /// Source: OpenJDK, `src/hotspot/share/` (`set_name`, `ConcurrentGCThread`, `CompilerThread`).
 const JAVA: [&str; 24] = [
@@ -85,7 +88,7 @@ const JAVA: [&str; 24] = [
     "ParGC Thread#",
 ];
 
-/// What later versions of Node call theirs.
+/// Names of Node's threads in later versions.
 ///
 /// Source: Node.js, `src/node_platform.cc`; libuv, `src/threadpool.c`.
 const NODE: [&str; 6] =
@@ -94,20 +97,20 @@ const NODE: [&str; 6] =
 const LAUNCHERS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "env", "pyenv", "(ended)"];
 
 fn begins_with(name: &str, all: &[&str]) -> bool {
-    all.iter().any(|known| name.starts_with(known))
+    all.iter().any(|prefix| name.starts_with(prefix))
 }
 
-fn name(one: &Outcome) -> &str {
-    one.condition.name.as_deref().unwrap_or_default()
+fn name(outcome: &Outcome) -> &str {
+    outcome.condition.name.as_deref().unwrap_or_default()
 }
 
-fn tid(one: &Outcome) -> Option<u32> {
-    one.in_force.as_ref().map(|in_force| in_force.tid).filter(|tid| *tid != 0)
+fn tid(outcome: &Outcome) -> Option<u32> {
+    outcome.in_force.as_ref().map(|in_force| in_force.tid).filter(|tid| *tid != 0)
 }
 
-/// Whether the thread comes back to a wait for events, however it is woken.
-fn has_a_loop(one: &Outcome, all: &[&Outcome]) -> bool {
+/// Whether any row of the thread has an event loop.
+fn has_a_loop(outcome: &Outcome, all: &[&Outcome]) -> bool {
     let is_same =
-        |other: &&Outcome| name(other) == name(one) && other.condition.thread == one.condition.thread;
+        |other: &&Outcome| name(other) == name(outcome) && other.condition.thread == outcome.condition.thread;
     all.iter().copied().filter(is_same).any(|other| event_loop_of(other).is_some())
 }

@@ -1,52 +1,56 @@
-//! How late the latest thread is, and why, in a sentence.
+//! How late the latest thread was, and why, in a sentence.
 
 use howlate_analyse::cause::{Family, Why, families};
 use howlate_analyse::{Outcome, percentile};
 use howlate_model::{Activation, CauseKind, Latency, Part, Span, Work};
 
-use super::rows::{Rank, told};
+use super::rows::{Rank, ranked};
 use super::{name, overdue};
 use crate::cause_words::{call_or_wait, main_causes, percent};
 use crate::numbers::count;
 use crate::result_columns::{MEDIAN, RowNumbers};
 use crate::untrusted_text::legible;
 
-/// A cause that took as much of the late time is why.
+/// A cause with at least this share of the late time follows "because".
 const WHY: f64 = 0.5;
-/// Timer slack that makes this share of the usual lateness is told.
+/// Timer slack with at least this share of the typical lateness is mentioned.
 const MUCH_SLACK: f64 = 0.1;
 
-/// So many times as late, another thread is told of beside the one that has a deadline.
+/// A thread at least this many times later is mentioned beside the one with a deadline.
 const MUCH_LATER: i64 = 10;
 
-/// A sentence on the thread that matters most, and on one that was much later; each with whether it has a deadline. Empty
-/// where none had enough wake-ups for a 99th percentile.
+/// A sentence on the most important thread, and on one that was much later; each with whether it has a deadline. Empty where none had
+/// enough wake-ups for a 99th percentile.
 pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Vec<(bool, String)> {
-    let p99 = |one: &Outcome| percentile(one.latency(), 0.99);
+    let p99 = |outcome: &Outcome| percentile(outcome.latency(), 0.99);
     let all: Vec<(Rank, &Outcome)> =
-        told(outcomes).into_iter().filter(|(_, one)| p99(one).is_some()).collect();
-    let Some(((rank, first), others)) = all.split_first() else { return Vec::new() };
+        ranked(outcomes).into_iter().filter(|(_, outcome)| p99(outcome).is_some()).collect();
+    let Some(((rank, first), less_important)) = all.split_first() else { return Vec::new() };
     let of_first = p99(first).map_or(0, Latency::as_nanos).max(1);
-    let is_much_later =
-        |one: &Outcome| p99(one).is_some_and(|p99| p99.as_nanos() > of_first.saturating_mul(MUCH_LATER));
-    let latest = others.iter().max_by_key(|(_, one)| p99(one)).filter(|(_, one)| is_much_later(one));
+    let is_much_later = |outcome: &Outcome| {
+        p99(outcome).is_some_and(|p99| p99.as_nanos() > of_first.saturating_mul(MUCH_LATER))
+    };
+    let latest = less_important
+        .iter()
+        .max_by_key(|(_, outcome)| p99(outcome))
+        .filter(|(_, outcome)| is_much_later(outcome));
     let has_deadline = |rank: Rank| matches!(rank, Rank::RealTime | Rank::Strict);
-    let sentence = |rank: Rank, one: &Outcome| Some((has_deadline(rank), describe(one, late)?));
+    let sentence = |rank: Rank, outcome: &Outcome| Some((has_deadline(rank), describe(outcome, late)?));
     let first = sentence(*rank, first);
-    first.into_iter().chain(latest.and_then(|(rank, one)| sentence(*rank, one))).collect()
+    first.into_iter().chain(latest.and_then(|(rank, outcome)| sentence(*rank, outcome))).collect()
 }
 
 /// `python3's timers fire 86 µs late (50 µs of it timer slack); 1 in 100 more than 213 µs, because rustc had the CPU (68 %).`
-fn describe(one: &Outcome, late: Option<Span>) -> Option<String> {
-    let p50 = Latency::from_nanos(RowNumbers::supported_by(one.latency()).nanos(&MEDIAN)?);
-    let p99 = percentile(one.latency(), 0.99)?;
-    let why = one.why_late(late);
+fn describe(outcome: &Outcome, late: Option<Span>) -> Option<String> {
+    let p50 = Latency::from_nanos(RowNumbers::supported_by(outcome.latency()).nanos(&MEDIAN)?);
+    let p99 = percentile(outcome.latency(), 0.99)?;
+    let why = outcome.why_late(late);
     let slack = why.as_ref().and_then(|why| slack(why, p50));
     let slack = slack.map_or_else(String::new, |slack| format!(" ({slack} of it timer slack)"));
     let because = why.as_ref().map_or_else(String::new, because);
     let rare = format!("1 in 100 more than {p99}{because}");
-    let name = name(one);
-    let late = match one.condition.work {
+    let name = name(outcome);
+    let late = match outcome.condition.work {
         Work::Watch { mechanism: Activation::Event } => {
             format!("{name} runs {p50} after being woken; {rare}.")
         }
@@ -61,54 +65,54 @@ fn describe(one: &Outcome, late: Option<Span>) -> Option<String> {
         }
         _ => format!("{name}'s timers fire {p50} late{slack}; {rare}."),
     };
-    Some(late + &after_the_next(one) + &missed(one))
+    Some(late + &after_the_next(outcome) + &missed(outcome))
 }
 
-/// Turns that began after the next was due: no period passes without one where a loop catches up.
-fn after_the_next(one: &Outcome) -> String {
-    let of = count(one.count());
-    overdue(one)
-        .map_or_else(String::new, |late| format!(" {} of {of} began after the next was due.", count(late)))
+/// Iterations that began after the next was due. A loop that catches up misses no period.
+fn after_the_next(outcome: &Outcome) -> String {
+    let all = count(outcome.count());
+    overdue(outcome)
+        .map_or_else(String::new, |late| format!(" {} of {all} began after the next was due.", count(late)))
 }
 
-/// Periods in which a thread did not run at all.
-fn missed(one: &Outcome) -> String {
-    match one.missed().unwrap_or_default() {
+/// Periods without a run.
+fn missed(outcome: &Outcome) -> String {
+    match outcome.missed().unwrap_or_default() {
         0 => String::new(),
         1 => " One of its periods passed without a wake-up.".to_owned(),
         missed => format!(" {} of its periods passed without a wake-up.", count(missed)),
     }
 }
 
-/// Timer slack's part of the usual lateness, where it is a good one.
+/// Timer slack's part of the typical lateness, if significant.
 fn slack(why: &Why, p50: Latency) -> Option<Latency> {
-    let part = why.parts.iter().find(|one| one.part == Part::TimerSlack)?;
+    let part = why.parts.iter().find(|part| part.part == Part::TimerSlack)?;
     let usual = Latency::from_nanos(i64::try_from(part.p50_ns).unwrap_or(i64::MAX));
     let is_much = usual.as_nanos() as f64 >= MUCH_SLACK * p50.as_nanos().max(1) as f64;
     (is_much && p50.as_nanos() > 0).then_some(usual)
 }
 
-/// Why the late ones were: what took half of their time or more; otherwise what took the most.
+/// The cause with at least half of the late time, otherwise the main causes.
 fn because(why: &Why) -> String {
     let all = families(why);
-    let threads = all.iter().filter(|one| one.cause.kind == CauseKind::Thread);
-    let of_threads: f64 = threads.clone().map(|one| one.cause.share).sum();
+    let threads = all.iter().filter(|family| family.cause.kind == CauseKind::Thread);
+    let of_threads: f64 = threads.clone().map(|family| family.cause.share).sum();
     if let Some((first, what)) = all.first().and_then(|first| Some((first, reason(first)?)))
         && first.cause.share >= WHY
     {
         return format!(", because {what} ({})", percent(first.cause.share));
     }
     if of_threads >= WHY {
-        let named = threads.take(2).filter_map(|one| one.cause.name.as_deref()).map(legible);
-        let named: Vec<_> = named.filter(|name| !name.is_empty()).collect();
-        let named =
-            if named.is_empty() { String::new() } else { format!(", most of it {}", named.join(" and ")) };
-        return format!(", because other threads had the CPU ({}{named})", percent(of_threads));
+        let names = threads.take(2).filter_map(|family| family.cause.name.as_deref()).map(legible);
+        let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+        let names =
+            if names.is_empty() { String::new() } else { format!(", most of it {}", names.join(" and ")) };
+        return format!(", because other threads had the CPU ({}{names})", percent(of_threads));
     }
     main_causes(why).map_or_else(String::new, |causes| format!("; main causes of the slowest: {causes}"))
 }
 
-/// What happened, as what follows `because`; `None` where no event says so.
+/// The clause after `because`; `None` where no event proves it.
 fn reason(family: &Family) -> Option<String> {
     let name = legible(family.cause.name.as_deref().unwrap_or_default());
     Some(match family.cause.kind {

@@ -1,26 +1,26 @@
-//! What kept an event loop from coming back, over all of its long iterations, and what brings it back sooner.
+//! What usually blocks an event loop, over all of its long iterations, and what would help.
 
 use howlate_model::{EventLoopBlock, Span, StallReason, StallTotal};
 
 use crate::cause_words::percent;
 use crate::numbers::count;
 
-/// Time beyond which one reason is most of it.
+/// Share of time above which a reason dominates.
 const MOST: f64 = 0.5;
-/// What is true of less than this is not said of a loop as a rule.
+/// Minimum share for a statement about the loop in general.
 const OFTEN: f64 = 1.0 / 3.0;
 
-/// Who wrote the loop, as far as it can be told: that decides what can be done.
+/// What the loop is written in, as far as it can be recognised: this decides on the advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(super) enum ProgramKind {
     Python,
     Node,
     Other,
-    /// A program that nobody who watches it has written: it has settings at most.
+    /// Third-party software that its users do not change, but may configure.
     Finished,
 }
 
-/// Programs that people run, and do not change.
+/// Programs that their users do not change.
 const FINISHED: [&str; 27] = [
     "postgres",
     "postmaster",
@@ -51,11 +51,12 @@ const FINISHED: [&str; 27] = [
     "etcd",
 ];
 
-impl Language {
+impl ProgramKind {
     pub(super) fn of(thread: &str, functions: &[&str]) -> Self {
         let first = thread.split_ascii_whitespace().next().unwrap_or_default();
-        let is_named =
-            |parts: &[&str]| functions.iter().any(|one| parts.iter().any(|part| one.contains(part)));
+        let is_named = |parts: &[&str]| {
+            functions.iter().any(|function| parts.iter().any(|part| function.contains(part)))
+        };
         match first {
             _ if FINISHED.contains(&first.trim_end_matches(':')) => Self::Finished,
             // Node calls its main thread `node` or, in later versions, `MainThread`.
@@ -66,7 +67,7 @@ impl Language {
         }
     }
 
-    /// A call as the program's author knows it.
+    /// The call as the program's author knows it.
     fn call(self, call: &str) -> String {
         match (call, self) {
             ("clock_nanosleep" | "nanosleep", Self::Python) => "`time.sleep`".to_owned(),
@@ -77,7 +78,7 @@ impl Language {
         }
     }
 
-    /// What it was doing, as what follows `it was`.
+    /// What it was doing; follows `it was`.
     pub(super) fn doing(self, reason: StallReason, call: Option<&str>) -> String {
         match (reason, call) {
             (StallReason::Ran, _) => "running".to_owned(),
@@ -89,48 +90,49 @@ impl Language {
     }
 }
 
-/// What kept a loop as a rule.
-pub(super) struct Usual {
+/// The typical reason of long iterations.
+pub(super) struct TypicalStall {
     pub(super) reason: StallReason,
     pub(super) call: Option<String>,
-    /// Long iterations of which it took most, of how many; `None` in recordings that do not say.
+    /// Long iterations dominated by this reason, of how many; `None` in old recordings.
     pub(super) iterations: Option<(u64, u64)>,
-    /// How long it took in each of those as a rule.
+    /// Median time it took in each of those.
     pub(super) median: Option<Span>,
     /// Its share of the time of all long iterations.
     pub(super) share: f64,
 }
 
-impl Usual {
-    /// What took most of the time; or what most iterations are about, where it took a good part of it: the one that took
-    /// longest may be another's fault.
-    pub(super) fn of(of: &EventLoopBlock) -> Option<Self> {
-        let known = if of.reasons.is_empty() { summed(of) } else { of.reasons.clone() };
-        let whole = known.iter().map(|one| one.total.as_secs_f64()).sum::<f64>();
-        let share = |one: &StallTotal| if whole > 0.0 { one.total.as_secs_f64() / whole } else { 0.0 };
-        let is_the_rule = |one: &&StallTotal| one.iterations * 2 > of.long && share(one) >= OFTEN;
-        let first = known.iter().find(is_the_rule).or_else(|| known.first())?;
+impl TypicalStall {
+    /// The reason that dominates most iterations, if it has a significant share of the time; otherwise the one with most time. A single long iteration may be an outlier.
+    pub(super) fn of(event_loop: &EventLoopBlock) -> Option<Self> {
+        let reasons =
+            if event_loop.reasons.is_empty() { summed(event_loop) } else { event_loop.reasons.clone() };
+        let whole = reasons.iter().map(|reason| reason.total.as_secs_f64()).sum::<f64>();
+        let share = |reason: &StallTotal| if whole > 0.0 { reason.total.as_secs_f64() / whole } else { 0.0 };
+        let is_typical =
+            |reason: &&StallTotal| reason.iterations * 2 > event_loop.long && share(reason) >= OFTEN;
+        let first = reasons.iter().find(is_typical).or_else(|| reasons.first())?;
         Some(Self {
             reason: first.reason,
             call: first.call.clone(),
-            iterations: (!of.reasons.is_empty()).then_some((first.iterations, of.long)),
-            median: first.each.median().map(|one| Span::from_nanos(one.as_nanos().max(0).unsigned_abs())),
+            iterations: (!event_loop.reasons.is_empty()).then_some((first.iterations, event_loop.long)),
+            median: first.each.median().map(|time| Span::from_nanos(time.as_nanos().max(0).unsigned_abs())),
             share: share(first),
         })
     }
 
-    /// Whether it is so much that removing it is worth it.
+    /// Whether removing it would be worth it.
     fn is_most(&self) -> bool {
-        let is_the_rule = self.iterations.is_some_and(|(some, all)| some * 2 > all);
-        self.share > MOST || (is_the_rule && self.share >= OFTEN)
+        let is_typical = self.iterations.is_some_and(|(some, all)| some * 2 > all);
+        self.share > MOST || (is_typical && self.share >= OFTEN)
     }
 
-    /// `In 18 of the 24 it was blocked in `time.sleep`, for 80.1 ms as a rule.` Nothing of one iteration, which is told by itself.
-    pub(super) fn sentence(&self, language: Language) -> Option<String> {
+    /// `In 18 of the 24 it was blocked in `time.sleep`, for 80.1 ms as a rule.` `None` for a single iteration, which has its own sentence.
+    pub(super) fn sentence(&self, language: ProgramKind) -> Option<String> {
         let doing = language.doing(self.reason, self.call.as_deref());
         let (some, all) = self.iterations.filter(|(_, all)| *all > 1)?;
         let long =
-            self.median.map_or_else(String::new, |median| format!(", for {} as a rule", words(median)));
+            self.median.map_or_else(String::new, |median| format!(", for {} as a rule", span_text(median)));
         Some(match some as f64 >= OFTEN * all as f64 {
             true => format!("In {} of the {} it was {doing}{long}.", count(some), count(all)),
             false => format!("Of the time of all {}, it was {doing} in {}.", count(all), percent(self.share)),
@@ -141,13 +143,18 @@ impl Usual {
     fn extent(&self) -> String {
         let iterations =
             self.iterations.map(|(some, all)| format!("{} of {} long iterations", count(some), count(all)));
-        let median = self.median.map(|median| format!("{} as a rule", words(median)));
+        let median = self.median.map(|median| format!("{} as a rule", span_text(median)));
         let parts: Vec<String> = iterations.into_iter().chain(median).collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     }
 
-    /// What to do about it, of the program with these functions; `None` where nothing in the program would help.
-    pub(super) fn to_do(&self, thread: &str, language: Language, function: Option<&str>) -> Option<String> {
+    /// Advice for the program; `None` where nothing in the program would help. `function` is where it spent most of the time.
+    pub(super) fn to_do(
+        &self,
+        thread: &str,
+        language: ProgramKind,
+        function: Option<&str>,
+    ) -> Option<String> {
         if !self.is_most() {
             return None;
         }
@@ -159,42 +166,42 @@ impl Usual {
             },
             StallReason::Ran => "computes".to_owned(),
         };
-        let cure = match self.reason {
-            StallReason::Blocked => cure_of_blocking(thread, language, self.call.as_deref())?,
-            _ => cure_of_work(thread, language, function)?,
+        let advice = match self.reason {
+            StallReason::Blocked => advice_on_blocking(thread, language, self.call.as_deref())?,
+            _ => advice_on_work(thread, language, function)?,
         };
-        Some(format!("{thread}'s event loop {what}{}. {cure}", self.extent()))
+        Some(format!("{thread}'s event loop {what}{}. {advice}", self.extent()))
     }
 }
 
-fn cure_of_blocking(thread: &str, language: Language, call: Option<&str>) -> Option<&'static str> {
+fn advice_on_blocking(thread: &str, language: ProgramKind, call: Option<&str>) -> Option<&'static str> {
     let writes = |call: &str| ["fdatasync", "fsync", "write", "pwrite64"].contains(&call);
     let reads = |call: &str| ["read", "pread64", "openat", "sendfile"].contains(&call);
     let is_lock = call == Some("futex");
     Some(match language {
-        Language::Finished if thread.starts_with("redis-server") && call.is_some_and(writes) => {
+        ProgramKind::Finished if thread.starts_with("redis-server") && call.is_some_and(writes) => {
             "`appendfsync everysec` with `no-appendfsync-on-rewrite yes` leaves the disk to another thread of Redis."
         }
-        Language::Finished if thread.starts_with("nginx") && call.is_some_and(reads) => {
+        ProgramKind::Finished if thread.starts_with("nginx") && call.is_some_and(reads) => {
             "`aio threads;` has nginx read files in other threads."
         }
-        Language::Finished => return None,
-        Language::Python if is_lock => {
+        ProgramKind::Finished => return None,
+        ProgramKind::Python if is_lock => {
             "What another thread holds for long belongs into a process of its own; with the lock of a thread, `await asyncio.to_thread(f, …)` waits elsewhere."
         }
-        Language::Python => "Call what blocks with `await asyncio.to_thread(f, …)`.",
-        Language::Node if is_lock => {
+        ProgramKind::Python => "Call what blocks with `await asyncio.to_thread(f, …)`.",
+        ProgramKind::Node if is_lock => {
             "`Atomics.wait` and synchronous child processes belong in a worker (`node:worker_threads`)."
         }
-        Language::Node => {
+        ProgramKind::Node => {
             "Use the asynchronous form (`fs.promises.readFile` for `fs.readFileSync`), or a worker (`node:worker_threads`)."
         }
-        Language::Other if is_lock => "Hold that lock for less time, or take it in another thread.",
-        Language::Other => "Such a call belongs in another thread, or needs a form that does not block.",
+        ProgramKind::Other if is_lock => "Hold that lock for less time, or take it in another thread.",
+        ProgramKind::Other => "Such a call belongs in another thread, or needs a form that does not block.",
     })
 }
 
-/// Where Python's garbage collector is.
+/// Functions of CPython's garbage collector.
 const PYTHON_GC: [&str; 7] = [
     "gc_collect",
     "deduce_unreachable",
@@ -205,43 +212,47 @@ const PYTHON_GC: [&str; 7] = [
     "move_unreachable",
 ];
 
-fn cure_of_work(thread: &str, language: Language, function: Option<&str>) -> Option<&'static str> {
-    let is_gc = function.is_some_and(|one| PYTHON_GC.iter().any(|known| one.contains(known)));
+fn advice_on_work(thread: &str, language: ProgramKind, function: Option<&str>) -> Option<&'static str> {
+    let is_gc = function.is_some_and(|function| PYTHON_GC.iter().any(|gc| function.contains(gc)));
     Some(match language {
-        Language::Finished if thread.starts_with("redis-server") => {
+        ProgramKind::Finished if thread.starts_with("redis-server") => {
             "`redis-cli slowlog get` names the commands that took long."
         }
-        Language::Finished => return None,
-        Language::Python if is_gc => {
+        ProgramKind::Finished => return None,
+        ProgramKind::Python if is_gc => {
             "That is Python's garbage collector: `gc.freeze()` after start-up, or a higher `gc.set_threshold(…)`."
         }
-        Language::Python => {
+        ProgramKind::Python => {
             "Work as long as this belongs in another process: `await loop.run_in_executor(ProcessPoolExecutor(), f, …)`."
         }
-        Language::Node => {
+        ProgramKind::Node => {
             "Work as long as this belongs in a worker (`new Worker(file)` of `node:worker_threads`)."
         }
-        Language::Other => "Work as long as this belongs in another thread, or in smaller pieces.",
+        ProgramKind::Other => "Work as long as this belongs in another thread, or in smaller pieces.",
     })
 }
 
-/// What recordings of earlier versions say: the sums alone.
-fn summed(of: &EventLoopBlock) -> Vec<StallTotal> {
-    let call = of.blocked_in.first().filter(|one| one.count * 2 > of.long).map(|one| one.name.clone());
-    let spent = of.long_spent;
-    let one =
+/// Reasons of recordings from older versions, which have only sums.
+fn summed(event_loop: &EventLoopBlock) -> Vec<StallTotal> {
+    let call = event_loop
+        .blocked_in
+        .first()
+        .filter(|call| call.count * 2 > event_loop.long)
+        .map(|call| call.name.clone());
+    let spent = event_loop.long_spent;
+    let long_reason =
         |reason, call, total| StallTotal { reason, call, iterations: 0, total, each: Default::default() };
     let mut all = vec![
-        one(StallReason::Ran, None, spent.running),
-        one(StallReason::Blocked, call, spent.blocked),
-        one(StallReason::WaitedForCpu, None, spent.ready),
+        long_reason(StallReason::Ran, None, spent.running),
+        long_reason(StallReason::Blocked, call, spent.blocked),
+        long_reason(StallReason::WaitedForCpu, None, spent.ready),
     ];
-    all.retain(|one| !one.total.is_zero());
-    all.sort_by_key(|one| std::cmp::Reverse(one.total));
+    all.retain(|reason| !reason.total.is_zero());
+    all.sort_by_key(|reason| std::cmp::Reverse(reason.total));
     all
 }
 
-pub(super) fn words(span: Span) -> String {
+pub(super) fn span_text(span: Span) -> String {
     howlate_model::Latency::from_span(span).to_string()
 }
 
@@ -255,11 +266,11 @@ mod tests {
         Span::from_millis(number)
     }
 
-    /// Iterations that ran, were blocked in a call, and waited for the CPU, so many ms each, so often.
-    fn event_loop(call: &str, iterations: &[(u64, [u64; 3])]) -> EventLoopBlock {
-        let mut all = EventLoopBlock::with_threshold(ms(10));
+    /// Iterations that ran, were blocked in a call, and waited for the CPU: how often, and ms of each.
+    fn stalled_loop(call: &str, iterations: &[(u64, [u64; 3])]) -> EventLoopBlock {
+        let mut event_loop = EventLoopBlock::with_threshold(ms(10));
         for (times, [running, blocked, ready]) in iterations {
-            let one = Iteration {
+            let iteration = Iteration {
                 tid: 7,
                 wait: LoopWait::Epoll,
                 file: Some(3),
@@ -271,26 +282,27 @@ mod tests {
                 longest_sleep: Some((ms(*blocked), Some(call.to_owned()))),
                 stack: Vec::new(),
             };
-            (0..*times).for_each(|_| all.add(&one, None));
+            (0..*times).for_each(|_| event_loop.add(&iteration, None));
         }
-        all
+        event_loop
     }
 
-    fn to_do(thread: &str, of: &EventLoopBlock) -> Option<String> {
-        Usual::of(of)?.to_do(thread, Language::of(thread, &[]), None)
+    fn to_do(thread: &str, event_loop: &EventLoopBlock) -> Option<String> {
+        TypicalStall::of(event_loop)?.to_do(thread, ProgramKind::of(thread, &[]), None)
     }
 
     #[test]
     fn the_usual_stall_is_told_and_not_the_longest() {
         // 18 of 24 slept; the others ran, and one of them took more time than all others together.
-        let of = event_loop("clock_nanosleep", &[(18, [1, 80, 4]), (5, [60, 0, 5]), (1, [1_800, 0, 215])]);
-        let usual = Usual::of(&of).unwrap();
+        let event_loop =
+            stalled_loop("clock_nanosleep", &[(18, [1, 80, 4]), (5, [60, 0, 5]), (1, [1_800, 0, 215])]);
+        let stall = TypicalStall::of(&event_loop).unwrap();
         assert_eq!(
-            usual.sentence(Language::Python).unwrap(),
+            stall.sentence(ProgramKind::Python).unwrap(),
             "In 18 of the 24 it was blocked in `time.sleep`, for 80.0 ms as a rule."
         );
         assert_eq!(
-            to_do("python3", &of).unwrap(),
+            to_do("python3", &event_loop).unwrap(),
             "python3's event loop is blocked in `time.sleep` (18 of 24 long iterations, 80.0 ms as a rule). \
              Call what blocks with `await asyncio.to_thread(f, …)`."
         );
@@ -298,21 +310,21 @@ mod tests {
 
     #[test]
     fn a_call_that_took_a_hundredth_is_no_call_for_another_thread() {
-        let of = event_loop("fdatasync", &[(8, [0, 1, 60])]);
-        assert_eq!((to_do("postgres", &of), to_do("service", &of)), (None, None));
-        let usual = Usual::of(&of).unwrap();
-        assert!(usual.sentence(Language::Other).unwrap().contains("waiting for the CPU"));
+        let event_loop = stalled_loop("fdatasync", &[(8, [0, 1, 60])]);
+        assert_eq!((to_do("postgres", &event_loop), to_do("service", &event_loop)), (None, None));
+        let stall = TypicalStall::of(&event_loop).unwrap();
+        assert!(stall.sentence(ProgramKind::Other).unwrap().contains("waiting for the CPU"));
         // Half of the time or less, and of less than half of them, is no rule.
-        let of = event_loop("read", &[(4, [0, 30, 0]), (5, [0, 0, 25])]);
-        assert_eq!(to_do("service", &of), None);
+        let event_loop = stalled_loop("read", &[(4, [0, 30, 0]), (5, [0, 0, 25])]);
+        assert_eq!(to_do("service", &event_loop), None);
     }
 
     #[test]
     fn who_cannot_change_the_program_is_told_its_setting_or_nothing() {
-        let synced = event_loop("fdatasync", &[(8, [1, 60, 1])]);
+        let synced = stalled_loop("fdatasync", &[(8, [1, 60, 1])]);
         assert_eq!(to_do("postgres", &synced), None);
         assert!(to_do("redis-server", &synced).unwrap().contains("appendfsync everysec"));
-        let worked = event_loop("read", &[(8, [60, 1, 1])]);
+        let worked = stalled_loop("read", &[(8, [60, 1, 1])]);
         assert_eq!(to_do("nginx", &worked), None);
         assert!(to_do("service", &worked).unwrap().contains("another thread"));
     }
@@ -320,41 +332,42 @@ mod tests {
     #[test]
     fn what_to_do_fits_the_language() {
         let (blocked, worked) =
-            (event_loop("read", &[(8, [1, 60, 1])]), event_loop("read", &[(8, [60, 1, 1])]));
-        for (thread, of, said) in [
+            (stalled_loop("read", &[(8, [1, 60, 1])]), stalled_loop("read", &[(8, [60, 1, 1])]));
+        for (thread, event_loop, advice) in [
             ("python3", &blocked, "asyncio.to_thread"),
             ("python3", &worked, "ProcessPoolExecutor"),
             ("node", &blocked, "fs.promises"),
             ("MainThread", &worked, "node:worker_threads"),
             ("service", &blocked, "another thread"),
         ] {
-            assert!(to_do(thread, of).unwrap().contains(said), "{thread}");
+            assert!(to_do(thread, event_loop).unwrap().contains(advice), "{thread}");
         }
-        let usual = Usual::of(&worked).unwrap();
-        let of_gc = usual.to_do("python3", Language::Python, Some("gc_collect_main (python3.12)")).unwrap();
-        assert!(of_gc.contains("gc.freeze()"), "{of_gc}");
-        assert_eq!(Language::of("uvloop", &["handler (/srv/app.py)"]), Language::Python);
+        let stall = TypicalStall::of(&worked).unwrap();
+        let advice =
+            stall.to_do("python3", ProgramKind::Python, Some("gc_collect_main (python3.12)")).unwrap();
+        assert!(advice.contains("gc.freeze()"), "{advice}");
+        assert_eq!(ProgramKind::of("uvloop", &["handler (/srv/app.py)"]), ProgramKind::Python);
     }
 
     #[test]
     fn a_quota_is_said_and_is_no_fault_of_the_loop() {
-        let mut of = event_loop("read", &[(3, [1, 0, 90])]);
-        for one in &mut of.reasons {
-            if one.reason == StallReason::WaitedForCpu {
-                one.reason = StallReason::Quota;
+        let mut event_loop = stalled_loop("read", &[(3, [1, 0, 90])]);
+        for reason in &mut event_loop.reasons {
+            if reason.reason == StallReason::WaitedForCpu {
+                reason.reason = StallReason::Quota;
             }
         }
-        assert_eq!(to_do("python3", &of), None);
+        assert_eq!(to_do("python3", &event_loop), None);
         assert_eq!(
-            Usual::of(&of).unwrap().sentence(Language::Python).unwrap(),
+            TypicalStall::of(&event_loop).unwrap().sentence(ProgramKind::Python).unwrap(),
             "In 3 of the 3 it was without CPU, as its control group had used up its quota, for 90.0 ms as a rule."
         );
     }
 
     #[test]
     fn a_recording_that_has_the_sums_alone_is_understood() {
-        let of = EventLoopBlock { reasons: Vec::new(), ..event_loop("read", &[(8, [1, 60, 1])]) };
-        let told = to_do("service", &of).unwrap();
-        assert!(told.starts_with("service's event loop is blocked in `read`. "), "{told}");
+        let event_loop = EventLoopBlock { reasons: Vec::new(), ..stalled_loop("read", &[(8, [1, 60, 1])]) };
+        let advice = to_do("service", &event_loop).unwrap();
+        assert!(advice.starts_with("service's event loop is blocked in `read`. "), "{advice}");
     }
 }

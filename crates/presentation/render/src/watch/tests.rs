@@ -1,4 +1,4 @@
-//! How much of a watched program fits a screen, and whose answer it is.
+//! How much of a watched program fits on a screen, and which thread it is about.
 
 use howlate_analyse::Analysis;
 use howlate_analyse::cause::Why;
@@ -11,17 +11,17 @@ use howlate_model::{
 
 use crate::{Detail, report};
 
-/// Every late wake-up in which a thread of this name had the CPU.
+/// The thread that had the CPU in every late wake-up.
 const CULPRIT: &str = "rustc";
 
-/// Threads as a recording has them.
+/// A recording with these rows.
 #[derive(Default)]
-struct Program {
-    rows: Vec<Row>,
+struct ProgramFixture {
+    rows: Vec<ThreadFixture>,
 }
 
-/// What one thread does when it is woken in one way.
-struct Row {
+/// A thread and one kind of its wake-ups.
+struct ThreadFixture {
     name: &'static str,
     number: u32,
     tid: u32,
@@ -32,7 +32,7 @@ struct Row {
     rhythm: WatchedBlock,
 }
 
-impl Row {
+impl ThreadFixture {
     fn new(name: &'static str, number: u32, tid: u32, mechanism: Activation, late_us: u64) -> Self {
         let rhythm = WatchedBlock { threads: 1, ..WatchedBlock::default() };
         Self { name, number, tid, mechanism, policy: Policy::OTHER, late_us, times: 1_000, rhythm }
@@ -42,7 +42,7 @@ impl Row {
         Self { times, ..self }
     }
 
-    /// Woken at equal distances; by a timer of that rhythm, if it is one that periods can be missed of.
+    /// Woken periodically; with `missed`, by a periodic timer.
     fn every(mut self, period: Span, missed: Option<u64>) -> Self {
         self.rhythm.steps.record_n(Latency::from_span(period), self.times);
         self.rhythm.missed = missed;
@@ -53,13 +53,13 @@ impl Row {
         Self { policy: policy.parse().unwrap(), ..self }
     }
 
-    /// Its event loop slept in a call for 80 ms, in one of ten iterations; so many threads wait on its events.
+    /// With an event loop that sleeps in a call for 80 ms in one of ten iterations, shared by so many threads.
     fn with_event_loop(mut self, shared_by: u64) -> Self {
         let ms = Span::from_millis;
         let mut thread = ThreadSummary::new(0, MonotonicTime::default());
         for number in 0..100u64 {
             let blocked = if number % 10 == 9 { ms(80) } else { Span::ZERO };
-            let one = Iteration {
+            let iteration = Iteration {
                 tid: self.tid,
                 wait: LoopWait::Epoll,
                 file: Some(3),
@@ -71,7 +71,7 @@ impl Row {
                 longest_sleep: Some((blocked, Some("pread64".to_owned()))),
                 stack: Vec::new(),
             };
-            thread.record_loop_iteration(&one, ms(10), None, shared_by);
+            thread.record_loop_iteration(&iteration, ms(10), None, shared_by);
         }
         let lines = thread.reasons(MonotonicTime::default(), "bpf");
         let [Line::Watched(block)] = lines.as_slice() else { panic!("{lines:?}") };
@@ -129,13 +129,13 @@ impl Row {
     }
 }
 
-impl Program {
-    fn of(rows: Vec<Row>) -> Self {
+impl ProgramFixture {
+    fn of(rows: Vec<ThreadFixture>) -> Self {
         Self { rows }
     }
 
     fn analysis(&self) -> Analysis {
-        let conditions = self.rows.iter().map(Row::condition).collect();
+        let conditions = self.rows.iter().map(ThreadFixture::condition).collect();
         let mut analysis =
             Analysis::new(Header { command: "watch".into(), ..Header::for_conditions(conditions) });
         for (number, row) in (0..).zip(&self.rows) {
@@ -149,15 +149,17 @@ impl Program {
     }
 }
 
-/// What Node has: V8's threads are later than the main one, which blocks.
-fn node() -> Program {
-    let mut rows = vec![Row::new("node", 0, 100, Activation::Timer, 80).with_event_loop(1)];
-    rows.extend((1..=4).map(|number| Row::new("node", number, 100 + number, Activation::Event, 2_000)));
-    rows.push(Row::new("bash", 0, 100, Activation::Event, 9_000).times(3));
-    Program::of(rows)
+/// Threads of a Node program: V8's are later than the main one, which blocks.
+fn node() -> ProgramFixture {
+    let mut rows = vec![ThreadFixture::new("node", 0, 100, Activation::Timer, 80).with_event_loop(1)];
+    rows.extend(
+        (1..=4).map(|number| ThreadFixture::new("node", number, 100 + number, Activation::Event, 2_000)),
+    );
+    rows.push(ThreadFixture::new("bash", 0, 100, Activation::Event, 9_000).times(3));
+    ProgramFixture::of(rows)
 }
 
-/// So many threads with timers, each later than the one before it.
+/// Threads with timers, each later than the one before.
 fn program(threads: u32) -> Analysis {
     let work = Work::Watch { mechanism: Activation::Timer };
     let condition = |thread| Condition {
@@ -181,15 +183,15 @@ fn shown(analysis: &Analysis, detail: Detail, width: usize) -> String {
     anstream::adapter::strip_str(&report(analysis, detail, width)).to_string()
 }
 
-/// The answer, on the last lines.
+/// Checks that the last lines of a screen have the answer.
 #[track_caller]
 fn check_answer(text: &str, answer: &[&str]) {
     assert!(text.lines().count() <= 40, "{}: {text}", text.lines().count());
     let lines: Vec<&str> = text.lines().collect();
     let last = lines[lines.len().saturating_sub(24)..].join(" ");
-    let words = last.split_whitespace().collect::<Vec<_>>().join(" ");
-    for one in answer {
-        assert!(words.contains(one), "{one}: {text}");
+    let text_of_last = last.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in answer {
+        assert!(text_of_last.contains(expected), "{expected}: {text}");
     }
 }
 
@@ -217,49 +219,51 @@ fn the_event_loop_is_told_before_the_helpers_of_its_runtime() {
     );
     assert!(text.contains("Event loops:") && text.contains("node [100]"), "{text}");
     let folded = "Not shown: 4 threads of Node (V8's and libuv's), the launcher (bash).";
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(folded), "{text}");
+    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unwrapped.contains(folded), "{text}");
     assert!(!text.contains("node 1"), "{text}");
 }
 
-/// What takes long is where it belongs.
+/// Long computations belong in a worker, so there is no such advice for one.
 #[test]
 fn a_worker_of_node_is_not_told_to_use_one() {
-    let of = |name, number| {
-        let row = Row::new(name, number, 105, Activation::Timer, 90).with_event_loop(1);
-        let main = Row::new("MainThread", 0, 100, Activation::Timer, 80);
-        Program::of(vec![main, row]).shown(Detail::Brief, 80)
+    let screen_of = |name, number| {
+        let row = ThreadFixture::new(name, number, 105, Activation::Timer, 90).with_event_loop(1);
+        let main = ThreadFixture::new("MainThread", 0, 100, Activation::Timer, 80);
+        ProgramFixture::of(vec![main, row]).shown(Detail::Brief, 80)
     };
-    for text in [of("node", 0), of("node", 1)] {
+    for text in [screen_of("node", 0), screen_of("node", 1)] {
         assert!(text.contains("did not come back") && !text.contains("worker_threads"), "{text}");
     }
-    assert!(of("service", 1).contains("belongs in another thread"));
+    assert!(screen_of("service", 1).contains("belongs in another thread"));
 }
 
 #[test]
 fn a_worker_that_somebody_wrote_for_node_is_no_helper() {
     let mut program = node();
-    program.rows.push(Row::new("node", 5, 105, Activation::Timer, 90).with_event_loop(1));
+    program.rows.push(ThreadFixture::new("node", 5, 105, Activation::Timer, 90).with_event_loop(1));
     let text = program.shown(Detail::Brief, 80);
     assert!(text.contains("node 5 [105]"), "{text}");
 }
 
 #[test]
 fn the_users_own_thread_is_told_and_not_the_garbage_collector() {
-    let own = Row::new("pool-1-thread-1", 0, 31, Activation::Timer, 400);
-    let collector = Row::new("GC Thread#0", 0, 32, Activation::Event, 9_000);
-    let text = Program::of(vec![collector, own]).shown(Detail::Brief, 80);
+    let own = ThreadFixture::new("pool-1-thread-1", 0, 31, Activation::Timer, 400);
+    let collector = ThreadFixture::new("GC Thread#0", 0, 32, Activation::Event, 9_000);
+    let text = ProgramFixture::of(vec![collector, own]).shown(Detail::Brief, 80);
     check_answer(&text, &["pool-1-thread-1's timers fire"]);
     assert!(!text.contains("GC Thread#0") && text.contains("Java virtual machine"), "{text}");
-    let alone = Program::of(vec![Row::new("GC Thread#0", 0, 32, Activation::Event, 9_000)]);
+    let alone = ProgramFixture::of(vec![ThreadFixture::new("GC Thread#0", 0, 32, Activation::Event, 9_000)]);
     assert!(alone.shown(Detail::Brief, 80).contains("GC Thread#0"), "it is all there is");
 }
 
 #[test]
 fn a_thread_with_a_deadline_is_told_before_one_that_is_later() {
-    let audio = Row::new("audio", 0, 41, Activation::Event, 30).every(Span::from_micros(2_667), None);
-    let ui = Row::new("ui-redraw", 0, 42, Activation::Timer, 9_000).every(Span::from_millis(16), None);
-    let text = Program::of(vec![ui, audio.realtime("fifo:65")]).shown(Detail::Brief, 80);
+    let audio =
+        ThreadFixture::new("audio", 0, 41, Activation::Event, 30).every(Span::from_micros(2_667), None);
+    let ui =
+        ThreadFixture::new("ui-redraw", 0, 42, Activation::Timer, 9_000).every(Span::from_millis(16), None);
+    let text = ProgramFixture::of(vec![ui, audio.realtime("fifo:65")]).shown(Detail::Brief, 80);
     let (first, second) = (text.find("audio runs").unwrap(), text.find("ui-redraw's timers").unwrap());
     assert!(first < second, "{text}");
     let row = |name: &str| text.lines().position(|line| line.contains(name)).unwrap();
@@ -268,19 +272,23 @@ fn a_thread_with_a_deadline_is_told_before_one_that_is_later() {
 
 #[test]
 fn turns_that_began_after_the_next_was_due_are_told_where_none_was_missed() {
-    let control = Row::new("control", 0, 51, Activation::Timer, 7_570).every(Span::from_millis(1), Some(0));
-    let text = Program::of(vec![control]).shown(Detail::Brief, 80);
+    let control =
+        ThreadFixture::new("control", 0, 51, Activation::Timer, 7_570).every(Span::from_millis(1), Some(0));
+    let text = ProgramFixture::of(vec![control]).shown(Detail::Brief, 80);
     check_answer(&text, &["1 000 of 1 000 began after the next was due."]);
     assert!(text.contains("overdue"), "{text}");
-    let in_time = Row::new("control", 0, 51, Activation::Timer, 70).every(Span::from_millis(1), Some(0));
-    let text = Program::of(vec![in_time]).shown(Detail::Brief, 80);
+    let in_time =
+        ThreadFixture::new("control", 0, 51, Activation::Timer, 70).every(Span::from_millis(1), Some(0));
+    let text = ProgramFixture::of(vec![in_time]).shown(Detail::Brief, 80);
     assert!(!text.contains("overdue") && !text.contains("was due"), "{text}");
 }
 
 #[test]
 fn threads_that_share_their_events_raise_no_alarm() {
-    let go = |number: u32| Row::new("tick", number, 60 + number, Activation::Timer, 90).with_event_loop(3);
-    let program = Program::of(vec![go(0), go(1), go(2)]);
+    let go = |number: u32| {
+        ThreadFixture::new("tick", number, 60 + number, Activation::Timer, 90).with_event_loop(3)
+    };
+    let program = ProgramFixture::of(vec![go(0), go(1), go(2)]);
     let text = program.shown(Detail::Brief, 80);
     assert!(!text.contains("did not come back") && !text.contains("above 10.0 ms"), "{text}");
     assert!(!text.contains("What to do"), "{text}");
@@ -292,9 +300,9 @@ fn threads_that_share_their_events_raise_no_alarm() {
 
 #[test]
 fn a_thread_has_one_answer() {
-    let timer = Row::new("control", 0, 71, Activation::Timer, 500);
-    let event = Row::new("control", 0, 71, Activation::Event, 90);
-    let text = Program::of(vec![event, timer]).shown(Detail::Brief, 80);
+    let timer = ThreadFixture::new("control", 0, 71, Activation::Timer, 500);
+    let event = ThreadFixture::new("control", 0, 71, Activation::Event, 90);
+    let text = ProgramFixture::of(vec![event, timer]).shown(Detail::Brief, 80);
     let causes: Vec<&str> = text.lines().filter(|line| line.contains("rustc 100 %")).collect();
     assert_eq!(causes, ["  control [71] after its timer  rustc 100 %"], "{text}");
 }
@@ -305,8 +313,16 @@ fn a_crowd_of_everything_keeps_the_answer_on_the_screen() {
         let mut program = node();
         for number in 0..20 {
             let late = 3_000_000 + u64::from(number) * 1_000;
-            program.rows.push(Row::new("a-long-name-of-15", number, 200 + number, Activation::Event, late));
-            program.rows.push(Row::new("seldom", number, 300 + number, Activation::Timer, late).times(20));
+            program.rows.push(ThreadFixture::new(
+                "a-long-name-of-15",
+                number,
+                200 + number,
+                Activation::Event,
+                late,
+            ));
+            program
+                .rows
+                .push(ThreadFixture::new("seldom", number, 300 + number, Activation::Timer, late).times(20));
         }
         let text = program.shown(Detail::Brief, width);
         check_answer(&text, &["node's event loop did not come back", "What to do", "1. node's event loop"]);
@@ -334,7 +350,7 @@ fn an_event_loop_that_others_share_is_not_away_while_it_is_watched() {
     assert!(!crate::watched_live("tick", &thread).contains("event loop"));
 }
 
-/// The table names whom the sentence below it blames.
+/// The table names the cause that the sentence below it names.
 #[test]
 fn the_main_cause_is_all_threads_of_a_pool() {
     let mut ledger = Ledger::default();
@@ -345,5 +361,5 @@ fn the_main_cause_is_all_threads_of_a_pool() {
         ledger.add(&WakeupBreakdown { at: from, latency: Latency::from_span(ns), cpu: None, parts });
     }
     let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None);
-    assert_eq!(super::mostly(&why).as_deref(), Some("cgu.* (58 %)"));
+    assert_eq!(super::main_cause_of(&why).as_deref(), Some("cgu.* (58 %)"));
 }

@@ -1,4 +1,4 @@
-//! What threads waited for within the iterations of their own loops, and whether each delay moves all later ones, in sentences.
+//! Waits of threads within the iterations of their loops, and loops that drift, in sentences.
 
 use std::cmp::Reverse;
 
@@ -13,32 +13,33 @@ use crate::untrusted_text::legible;
 
 /// Sentences of all threads together.
 const MOST: usize = 2;
-/// A wait that took less of all iterations is not told of.
+/// Minimum share of the time of all iterations for a wait to be mentioned.
 const LEAST_SHARE: f64 = 0.05;
-/// In fewer iterations it may never come again.
+/// Minimum number of iterations with the wait.
 const LEAST_TIMES: u64 = 3;
 
-/// The waits that took the most of their loops' time, and loops that run too slowly by their own sleeps.
+/// Loops that drift by sleeping for a length, and the waits that took most of their loops' time.
 pub(super) fn sentences(outcomes: &[&Outcome]) -> Vec<String> {
-    let mut waits: Vec<_> = outcomes.iter().flat_map(|one| waits_of(one)).collect();
+    let mut waits: Vec<_> = outcomes.iter().flat_map(|outcome| waits_of(outcome)).collect();
     waits.sort_by_key(|(outcome, _, wait)| (Reverse(wait.total), name(outcome)));
-    let waits = waits.into_iter().map(|(outcome, of, wait)| wait_in_words(&name(outcome), of, wait));
-    let drifts = outcomes.iter().filter_map(|one| drift_in_words(one));
+    let waits =
+        waits.into_iter().map(|(outcome, timer_loop, wait)| wait_in_words(&name(outcome), timer_loop, wait));
+    let drifts = outcomes.iter().filter_map(|outcome| drift_in_words(outcome));
     drifts.chain(waits).take(MOST).collect()
 }
 
 fn waits_of(outcome: &Outcome) -> Vec<(&Outcome, &TimerLoopBlock, &IterationWait)> {
-    let Some(of) = outcome.rhythm.as_deref().and_then(Rhythm::timer_loop) else { return Vec::new() };
-    let usual = of.length.quantile(0.5).map_or(0.0, |one| one.as_nanos() as f64);
-    let all = of.length.count() as f64 * usual;
+    let Some(timer_loop) = outcome.rhythm.as_deref().and_then(Rhythm::timer_loop) else { return Vec::new() };
+    let usual = timer_loop.length.quantile(0.5).map_or(0.0, |length| length.as_nanos() as f64);
+    let all = timer_loop.length.count() as f64 * usual;
     let matters = |wait: &&IterationWait| {
         wait.time.count() >= LEAST_TIMES && wait.total.as_nanos() as f64 >= LEAST_SHARE * all && all > 0.0
     };
-    of.waits.iter().filter(matters).map(|wait| (outcome, of, wait)).collect()
+    timer_loop.waits.iter().filter(matters).map(|wait| (outcome, timer_loop, wait)).collect()
 }
 
 /// `control waited for planner (futex) in 675 of 2 985 iterations: 103 µs at the median, 10.0 ms at most.`
-fn wait_in_words(name: &str, of: &TimerLoopBlock, wait: &IterationWait) -> String {
+fn wait_in_words(name: &str, timer_loop: &TimerLoopBlock, wait: &IterationWait) -> String {
     let by = legible(&wait.by);
     let other = if wait.own && wait.by == name { format!("another thread {by}") } else { by.into_owned() };
     let what = match wait.kind {
@@ -48,14 +49,14 @@ fn wait_in_words(name: &str, of: &TimerLoopBlock, wait: &IterationWait) -> Strin
         _ => format!("was blocked in {} until {other} ended that", call_or_wait(&wait.call)),
     };
     let [median, most] = [wait.time.quantile(0.5), wait.time.max()].map(Option::unwrap_or_default);
-    let (times, all) = (count(wait.time.count()), count(of.length.count()));
+    let (times, all) = (count(wait.time.count()), count(timer_loop.length.count()));
     format!("{name} {what} in {times} of {all} iterations: {median} at the median, {most} at most.")
 }
 
 fn drift_in_words(outcome: &Outcome) -> Option<String> {
-    let found = outcome.rhythm.as_deref()?.sleeps_for_length()?;
-    let [step, without] = [found.step, found.without_delay].map(Latency::from_span);
-    let slower = found.step.as_secs_f64() / found.without_delay.as_secs_f64().max(f64::MIN_POSITIVE) - 1.0;
+    let sleeps = outcome.rhythm.as_deref()?.sleeps_for_length()?;
+    let [step, without] = [sleeps.step, sleeps.without_delay].map(Latency::from_span);
+    let slower = sleeps.step.as_secs_f64() / sleeps.without_delay.as_secs_f64().max(f64::MIN_POSITIVE) - 1.0;
     Some(format!(
         "{} sleeps for a length instead of until a time: each delay moves all later iterations, which take {step} instead of {without} \
          ({} longer).",
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_told_with_how_often_and_how_long() {
-        let mut of = TimerLoopBlock::default();
+        let mut timer_loop = TimerLoopBlock::default();
         let mut time = Distribution::default();
         time.record(Latency::from_nanos(2_000_000));
         let total = Span::from_millis(2);
@@ -85,18 +86,18 @@ mod tests {
             time: time.clone(),
             total,
         };
-        of.record_iteration(Span::from_millis(5), vec![]);
-        let words = |one: &IterationWait| wait_in_words("control", &of, one);
-        let lock = words(&wait(CauseKind::Lock, "futex", "planner"));
+        timer_loop.record_iteration(Span::from_millis(5), vec![]);
+        let describe = |wait: &IterationWait| wait_in_words("control", &timer_loop, wait);
+        let lock = describe(&wait(CauseKind::Lock, "futex", "planner"));
         assert_eq!(
             lock,
             "control waited for planner (futex) in 1 of 1 iterations: 2.00 ms at the median, 2.00 ms at most."
         );
-        let same = words(&wait(CauseKind::Lock, "futex", "control"));
+        let same = describe(&wait(CauseKind::Lock, "futex", "control"));
         assert!(same.contains("another thread control"), "{same}");
-        let fault = words(&wait(CauseKind::PageFault, "", ""));
+        let fault = describe(&wait(CauseKind::PageFault, "", ""));
         assert!(fault.contains("page faults"), "{fault}");
-        let write = words(&wait(CauseKind::SystemCall, "write", "python3"));
+        let write = describe(&wait(CauseKind::SystemCall, "write", "python3"));
         assert!(write.contains("blocked in write until python3"), "{write}");
     }
 }

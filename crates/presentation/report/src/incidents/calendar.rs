@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use howlate_model::{Latency, Span, WaitMinute};
-use howlate_render::Incidents;
+use howlate_render::IncidentReport;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use maud::{Markup, html};
 
@@ -33,14 +33,14 @@ struct IncidentCount {
 type CalendarPosition = (i64, String, usize);
 
 /// `None` where nothing was recorded.
-pub(super) fn calendar(incidents: &Incidents) -> Option<Markup> {
+pub(super) fn calendar(incidents: &IncidentReport) -> Option<Markup> {
     let moments: Vec<(Timestamp, Span)> = incidents
-        .kept
+        .recording
         .incidents
         .iter()
         .filter_map(|incident| Some((incident.at.parse().ok()?, incident.latency)))
         .collect();
-    let minutes: Vec<Timestamp> = incidents.kept.minutes.iter().filter_map(middle).collect();
+    let minutes: Vec<Timestamp> = incidents.recording.minutes.iter().filter_map(middle).collect();
     let all = || moments.iter().map(|(at, _)| *at).chain(minutes.iter().copied());
     let step = CellDuration::for_range(all().max()?.duration_since(all().min()?));
     let mut cells: BTreeMap<(i64, usize), IncidentCount> = BTreeMap::new();
@@ -162,7 +162,7 @@ const fn field(shade: &'static str, label: String, tooltip: String) -> MatrixCel
     MatrixCell { shade, label, tooltip, is_marked: false }
 }
 
-fn drawing(incidents: &Incidents, step: CellDuration, rows: Vec<MatrixRow>) -> Markup {
+fn drawing(incidents: &IncidentReport, step: CellDuration, rows: Vec<MatrixRow>) -> Markup {
     let (across, down, unit) = match step {
         CellDuration::Minutes(1) => ("minute", "hour", "A field is a minute"),
         CellDuration::Minutes(_) => ("minute", "hour", "A field is five minutes"),

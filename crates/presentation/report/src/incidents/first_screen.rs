@@ -3,12 +3,12 @@
 use howlate_analyse::incidents::{Culprit, culprits};
 use howlate_model::{Incident, Latency};
 use howlate_render::numbers::count;
-use howlate_render::{Incidents, culprit_name, held_up_by, late_above, machine, victim, was_late};
+use howlate_render::{IncidentReport, culprit_name, held_up_by, late_above, machine, victim, was_late};
 use maud::{Markup, html};
 
 use crate::prose;
 
-pub(super) fn first_screen(incidents: &Incidents) -> Markup {
+pub(super) fn first_screen(incidents: &IncidentReport) -> Markup {
     html! {
         header {
             h1 { "Threads that ran late" }
@@ -27,7 +27,7 @@ pub(super) fn first_screen(incidents: &Incidents) -> Markup {
 }
 
 /// Threshold and time range of the incidents.
-fn about(incidents: &Incidents) -> String {
+fn about(incidents: &IncidentReport) -> String {
     let above = incidents
         .late_above
         .map_or_else(String::new, |above| format!("waits of more than {}", late_above(above)));
@@ -38,17 +38,17 @@ fn about(incidents: &Incidents) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn answer(incidents: &Incidents) -> String {
-    let Some(longest) = incidents.kept.incidents.iter().max_by_key(|incident| incident.latency) else {
+fn answer(incidents: &IncidentReport) -> String {
+    let Some(longest) = incidents.recording.incidents.iter().max_by_key(|incident| incident.latency) else {
         return incidents.nothing().to_owned();
     };
-    let all = culprits(incidents.kept.incidents.iter());
+    let all = culprits(incidents.recording.incidents.iter());
     let top_culprit =
         all.iter().find(|culprit| culprit.kind.is_named()).map_or_else(String::new, top_culprit);
     format!("{}{top_culprit}", longest_incident(incidents, longest))
 }
 
-fn longest_incident(incidents: &Incidents, incident: &Incident) -> String {
+fn longest_incident(incidents: &IncidentReport, incident: &Incident) -> String {
     let (late, at) = (Latency::from_span(incident.latency), incidents.time(incident, "%m-%d %H:%M:%S"));
     let (victim, verb, by) = (victim(incident), was_late(incident.kind), held_up_by(incident));
     format!("The longest: {victim} {verb} {late} at {at}, held up by {by}.")
@@ -64,7 +64,7 @@ fn top_culprit(culprit: &Culprit) -> String {
     format!(" Most of the time in all: {}, in {incidents}, {own} of its own time.", culprit_name(culprit))
 }
 
-fn doubts(incidents: &Incidents) -> Markup {
+fn doubts(incidents: &IncidentReport) -> Markup {
     let lines = incidents.doubts();
     html! {
         @if !lines.is_empty() {
@@ -73,7 +73,7 @@ fn doubts(incidents: &Incidents) -> Markup {
     }
 }
 
-fn how_to_read(incidents: &Incidents) -> Markup {
+fn how_to_read(incidents: &IncidentReport) -> Markup {
     let above = incidents.late_above.map_or_else(|| "the limit".to_owned(), late_above);
     html! {
         details class="how" {

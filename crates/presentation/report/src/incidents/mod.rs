@@ -7,7 +7,7 @@ mod tables;
 mod timeline;
 
 use howlate_model::{CpuTimeline, Incident};
-use howlate_render::Incidents;
+use howlate_render::IncidentReport;
 use maud::{Markup, html};
 
 use crate::document::document;
@@ -22,7 +22,10 @@ const SCRIPT: &str = concat!(include_str!("../page/script.js"), include_str!("ti
 
 /// One page about all incidents. `timeline_of` is the incident that is drawn, with the timelines of all CPUs around
 /// it if they were kept.
-pub fn incidents_page(incidents: &Incidents, timeline_of: Option<(&Incident, &[CpuTimeline])>) -> String {
+pub fn incidents_page(
+    incidents: &IncidentReport,
+    timeline_of: Option<(&Incident, &[CpuTimeline])>,
+) -> String {
     let calendar = calendar::calendar(incidents);
     let timeline = timeline_of.map(|(incident, cpus)| timeline::timeline(incidents, incident, cpus));
     let main = html! {
@@ -30,14 +33,14 @@ pub fn incidents_page(incidents: &Incidents, timeline_of: Option<(&Incident, &[C
         (contents(incidents, calendar.is_some(), timeline.is_some()))
         @if let Some(calendar) = &calendar { section id="when" { h2 { "When" } (calendar) } }
         @if let Some(timeline) = &timeline { section id="worst" { h2 { (heading(incidents, timeline_of.map(|(incident, _)| incident))) } (timeline) } }
-        @if !incidents.kept.incidents.is_empty() {
+        @if !incidents.recording.incidents.is_empty() {
             section id="culprits" { h2 { "Who held up others" } (tables::culprits(incidents)) }
             section id="incidents" { h2 { "Incidents, the longest first" } (tables::incidents(incidents)) }
         }
-        @if !incidents.kept.snaps.is_empty() {
+        @if !incidents.recording.snaps.is_empty() {
             section id="snaps" { h2 { "What was asked for" } (tables::snaps(incidents)) }
         }
-        @if !incidents.kept.minutes.is_empty() {
+        @if !incidents.recording.minutes.is_empty() {
             section id="waits" { h2 { "How late all threads ran" } (tables::groups(incidents)) }
         }
     };
@@ -45,8 +48,8 @@ pub fn incidents_page(incidents: &Incidents, timeline_of: Option<(&Incident, &[C
 }
 
 /// Heading of the timeline: the longest incident may have none.
-fn heading(incidents: &Incidents, timeline_of: Option<&Incident>) -> &'static str {
-    let longest = incidents.kept.incidents.iter().map(|incident| incident.latency).max();
+fn heading(incidents: &IncidentReport, timeline_of: Option<&Incident>) -> &'static str {
+    let longest = incidents.recording.incidents.iter().map(|incident| incident.latency).max();
     match timeline_of.map(|incident| incident.latency) == longest {
         true => "The longest wait",
         false => "The longest wait with a timeline",
@@ -54,15 +57,15 @@ fn heading(incidents: &Incidents, timeline_of: Option<&Incident>) -> &'static st
 }
 
 /// Links to the sections.
-fn contents(incidents: &Incidents, has_calendar: bool, has_timeline: bool) -> Markup {
-    let has_incidents = !incidents.kept.incidents.is_empty();
+fn contents(incidents: &IncidentReport, has_calendar: bool, has_timeline: bool) -> Markup {
+    let has_incidents = !incidents.recording.incidents.is_empty();
     let places = [
         ("when", "when", has_calendar),
         ("worst", "the longest wait", has_timeline),
         ("culprits", "culprits", has_incidents),
         ("incidents", "incidents", has_incidents),
-        ("snaps", "asked for", !incidents.kept.snaps.is_empty()),
-        ("waits", "all waits", !incidents.kept.minutes.is_empty()),
+        ("snaps", "asked for", !incidents.recording.snaps.is_empty()),
+        ("waits", "all waits", !incidents.recording.minutes.is_empty()),
     ];
     html! {
         nav aria-label="Contents" {

@@ -7,7 +7,8 @@ use howlate_analyse::percentile;
 use howlate_model::{Incident, Latency, Snapshot};
 use howlate_render::numbers::count;
 use howlate_render::{
-    HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, asked_by, bucketed, culprit_name, held_up_by, victim,
+    HOW_CULPRITS_ARE_ADDED, IncidentReport, NO_SNAP_FILE, bucketed, culprit_name, held_up_by, snap_origin,
+    victim,
 };
 use maud::{Markup, html};
 
@@ -21,11 +22,11 @@ const GROUPS: usize = 40;
 const SNAPS: usize = 40;
 
 /// All incidents, the longest first.
-pub(super) fn incidents(incidents: &Incidents) -> Markup {
-    let mut all: Vec<&Incident> = incidents.kept.incidents.iter().collect();
+pub(super) fn incidents(incidents: &IncidentReport) -> Markup {
+    let mut all: Vec<&Incident> = incidents.recording.incidents.iter().collect();
     all.sort_by_key(|incident| std::cmp::Reverse(incident.latency));
     let rows = all.iter().take(INCIDENTS).map(|incident| incident_row(incidents, incident)).collect();
-    let left_out = all.len().saturating_sub(INCIDENTS) as u64 + incidents.kept.shorter;
+    let left_out = all.len().saturating_sub(INCIDENTS) as u64 + incidents.recording.shorter;
     let headings = ["at", "waited", "thread", "how", "held up by"].map(str::to_owned).to_vec();
     let table = ReportTable {
         caption: "Each wait that was late".to_owned(),
@@ -43,7 +44,7 @@ pub(super) fn incidents(incidents: &Incidents) -> Markup {
     }
 }
 
-fn incident_row(incidents: &Incidents, incident: &Incident) -> Vec<TableCell> {
+fn incident_row(incidents: &IncidentReport, incident: &Incident) -> Vec<TableCell> {
     let timeline = incident.timeline.clone().unwrap_or_default();
     let below = if timeline.is_empty() { timeline } else { format!("timeline: {timeline}") };
     let policy = incident.thread.policy.map(|policy| policy.to_string()).unwrap_or_default();
@@ -58,8 +59,8 @@ fn incident_row(incidents: &Incidents, incident: &Incident) -> Vec<TableCell> {
 }
 
 /// Timelines requested by programs, the latest first.
-pub(super) fn snaps(incidents: &Incidents) -> Markup {
-    let all = &incidents.kept.snaps;
+pub(super) fn snaps(incidents: &IncidentReport) -> Markup {
+    let all = &incidents.recording.snaps;
     let rows = all.iter().rev().take(SNAPS).map(|snap| snap_row(incidents, snap)).collect();
     let left_out = all.len().saturating_sub(SNAPS) as u64;
     let headings = ["at", "why", "asked by"].map(str::to_owned).to_vec();
@@ -70,19 +71,19 @@ pub(super) fn snaps(incidents: &Incidents) -> Markup {
     }
 }
 
-fn snap_row(incidents: &Incidents, snap: &Snapshot) -> Vec<TableCell> {
+fn snap_row(incidents: &IncidentReport, snap: &Snapshot) -> Vec<TableCell> {
     let file =
         snap.timeline.as_ref().map_or_else(|| NO_SNAP_FILE.to_owned(), |name| format!("timeline: {name}"));
     vec![
         TableCell::new(incidents.moment(&snap.at, "%m-%d %H:%M:%S.%3f")),
         TableCell::new(snap.reason.clone().unwrap_or_default()),
-        TableCell { below: file, ..TableCell::new(asked_by(snap)) },
+        TableCell { below: file, ..TableCell::new(snap_origin(snap)) },
     ]
 }
 
 /// Causes of incidents, the largest sum of delays first.
-pub(super) fn culprits(incidents: &Incidents) -> Markup {
-    let all = all_culprits(incidents.kept.incidents.iter());
+pub(super) fn culprits(incidents: &IncidentReport) -> Markup {
+    let all = all_culprits(incidents.recording.incidents.iter());
     let headings = ["culprit", "own time", "others' waits", "incidents", "longest", "mainly delayed"];
     let rows = all.iter().take(CULPRITS).map(culprit_row).collect();
     let left_out = all.len().saturating_sub(CULPRITS) as u64;
@@ -103,9 +104,9 @@ fn culprit_row(culprit: &Culprit) -> Vec<String> {
 }
 
 /// Statistics of all waits, late or not, by group.
-pub(super) fn groups(incidents: &Incidents) -> Markup {
+pub(super) fn groups(incidents: &IncidentReport) -> Markup {
     let all = all_groups(
-        incidents.kept.minutes.iter().flat_map(|minute| &minute.groups),
+        incidents.recording.minutes.iter().flat_map(|minute| &minute.groups),
         incidents.by,
         &incidents.users,
     );
@@ -121,11 +122,11 @@ pub(super) fn groups(incidents: &Incidents) -> Markup {
     }
 }
 
-fn group_row(incidents: &Incidents, group: &GroupWaits) -> Vec<String> {
+fn group_row(incidents: &IncidentReport, group: &GroupWaits) -> Vec<String> {
     let or_dash = |percentile_cell: Option<String>| percentile_cell.unwrap_or_else(|| "–".to_owned());
     let percentile_cell = |quantile| or_dash(percentile(&group.waits, quantile).map(bucketed));
     vec![
-        incidents.shown(&group.name),
+        incidents.display_name(&group.name),
         count(group.waits.count()),
         count(group.late),
         percentile_cell(0.5),

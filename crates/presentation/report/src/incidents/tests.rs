@@ -5,7 +5,7 @@ use howlate_model::{
     Cause, CauseKind, CpuHolder, CpuTimeline, HolderKind, IncidentCause, IncidentKind, LateThread,
     LateThreshold, MonotonicTime, Occupant, Part, Segment, SnapProgram, Snapshot, Span, WaitMinute,
 };
-use howlate_render::Written;
+use howlate_render::RecordingState;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn incident(at: &str, victim: &str, ms: i64) -> Incident {
     }
 }
 
-fn recorded_incidents(incidents: Vec<Incident>) -> Incidents {
+fn recorded_incidents(incidents: Vec<Incident>) -> IncidentReport {
     let minute = WaitMinute {
         at: "2026-11-25T03:13:00Z".to_owned(),
         from: MonotonicTime::default(),
@@ -62,14 +62,14 @@ fn recorded_incidents(incidents: Vec<Incident>) -> Incidents {
         removed: vec![],
         clock: None,
     };
-    Incidents {
+    IncidentReport {
         kept: RecordedIncidents { incidents, shorter: 0, minutes: vec![minute], snaps: vec![] },
         machine: None,
         late_above: Some(LateThreshold::Length(Span::from_millis(5))),
         from: None,
         until: None,
         oldest: None,
-        written: Written::default(),
+        written: RecordingState::default(),
         by: Grouping::default(),
         users: BTreeMap::new(),
         zone: TimeZone::UTC,
@@ -101,7 +101,7 @@ fn data(page: &str) -> Value {
 fn the_page_has_the_wait_with_a_lane_for_each_cpu() {
     let all = vec![incident("2026-11-25T03:12:00.5Z", "web", 30), incident("2026-11-25T03:12:10Z", "db", 7)];
     let incidents = recorded_incidents(all);
-    let page = incidents_page(&incidents, Some((&incidents.kept.incidents[0], &cpus())));
+    let page = incidents_page(&incidents, Some((&incidents.recording.incidents[0], &cpus())));
     let data = data(&page);
     let lanes: Vec<&str> =
         data["lanes"].as_array().unwrap().iter().map(|lane| lane["name"].as_str().unwrap()).collect();
@@ -126,7 +126,7 @@ fn the_page_has_the_wait_with_a_lane_for_each_cpu() {
 fn worst_come_first_and_what_is_drawn_is_called_what_it_is() {
     let all = vec![incident("2026-11-25T03:12:10Z", "db", 7), incident("2026-11-25T03:12:00.5Z", "web", 30)];
     let incidents = recorded_incidents(all);
-    let page = incidents_page(&incidents, Some((&incidents.kept.incidents[0], &[])));
+    let page = incidents_page(&incidents, Some((&incidents.recording.incidents[0], &[])));
     assert!(page.contains("The longest wait with a timeline"));
     let rows = page.split("id=\"incidents\"").nth(1).unwrap();
     assert!(rows.find("web (71)") < rows.find("db (71)"), "{rows}");
@@ -136,7 +136,7 @@ fn worst_come_first_and_what_is_drawn_is_called_what_it_is() {
 fn late_waits_that_were_not_kept_are_counted_in_the_headline() {
     let mut incidents = recorded_incidents(vec![incident("2026-11-25T03:12:00.5Z", "web", 30)]);
     assert!(incidents_page(&incidents, None).contains("<strong>1 incident</strong>"));
-    incidents.kept.minutes[0].incidents_left_out = 8;
+    incidents.recording.minutes[0].incidents_left_out = 8;
     let page = incidents_page(&incidents, None);
     assert!(page.contains("<strong>1 of about 9 incidents</strong>"), "{page}");
     assert!(page.contains("Counted are those that were kept: 1 of about 9 incidents."), "{page}");
@@ -161,7 +161,7 @@ fn what_programs_asked_for_is_listed_with_its_file() {
         program: reason.map(|_| SnapProgram { process: "player".to_owned(), pid: 7, uid: 0 }),
         timeline: timeline.map(str::to_owned),
     };
-    incidents.kept.snaps = vec![
+    incidents.recording.snaps = vec![
         snap("2026-11-25T03:12:07.5Z", None, None),
         snap("2026-11-25T03:12:09.5Z", Some("frame <dropped>"), Some("snap.trace.json")),
     ];

@@ -2,7 +2,7 @@
 
 use howlate_model::{CpuTimeline, Incident, Latency};
 use howlate_render::scale::Scale;
-use howlate_render::{Incidents, held_up_by, how_late, incident_cause, victim, was_late};
+use howlate_render::{IncidentReport, held_up_by, how_late, incident_cause, victim, was_late};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -19,8 +19,8 @@ const WORTH: f64 = 1.0 / 900.0;
 /// End of the picture, as a multiple of the latency.
 const BEYOND: f64 = 1.05;
 
-pub(super) fn timeline(incidents: &Incidents, incident: &Incident, cpus: &[CpuTimeline]) -> Markup {
-    let lanes = lanes(incident, &incidents.kept.incidents, cpus);
+pub(super) fn timeline(incidents: &IncidentReport, incident: &Incident, cpus: &[CpuTimeline]) -> Markup {
+    let lanes = lanes(incident, &incidents.recording.incidents, cpus);
     let name =
         format!("{} {} {}", victim(incident), was_late(incident.kind), Latency::from_span(incident.latency));
     let drawing = drawing(incident, &lanes);
@@ -41,7 +41,7 @@ pub(super) fn timeline(incidents: &Incidents, incident: &Incident, cpus: &[CpuTi
     }
 }
 
-fn about(incidents: &Incidents, incident: &Incident, is_alone: bool) -> String {
+fn about(incidents: &IncidentReport, incident: &Incident, is_alone: bool) -> String {
     let cpus = match (&incident.timeline, is_alone) {
         (Some(name), false) => {
             format!("Below it, what each CPU did; all of it is in {name}, for ui.perfetto.dev.")

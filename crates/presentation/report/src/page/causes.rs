@@ -87,7 +87,7 @@ fn cause_row(row: &CauseRow<'_>) -> Markup {
             td class="text" {
                 @match row.finding {
                     None => "–",
-                    Some(_) if row.is_told_above => { span class="quiet" { "as above" } }
+                    Some(_) if row.is_repeated => { span class="quiet" { "as above" } }
                     Some(finding) => (what_to_do(row, finding)),
                 }
             }

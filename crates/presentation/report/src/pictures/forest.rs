@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Tested, Verdict};
 use howlate_render::scale::Scale;
-use howlate_render::{ComparisonReport, ToldPair, ToldRow};
+use howlate_render::{ComparisonReport, PairTexts, StatisticTexts};
 
 use super::{Chart, ChartPanel, Picture, formats};
 use crate::chart::{Axis, Drawing, Forest, ForestGroup, ForestRow, Hue, RowLabel};
@@ -44,7 +44,7 @@ pub(crate) fn picture(comparison: &ComparisonReport<'_>) -> Option<Picture> {
 }
 
 /// Parts that all pairs have in common, if there are several pairs.
-fn common<'a>(pairs: &'a [ToldPair<'_>]) -> Vec<&'a str> {
+fn common<'a>(pairs: &'a [PairTexts<'_>]) -> Vec<&'a str> {
     let [first, rest @ ..] = pairs else { return Vec::new() };
     let is_common = |part: &&str| {
         rest.iter().all(|other| other.subject.split(SEPARATOR).any(|own_part| own_part == *part))
@@ -56,13 +56,13 @@ fn of_all(common: &[&str]) -> String {
     if common.is_empty() { String::new() } else { format!(" All: {}.", common.join(SEPARATOR)) }
 }
 
-fn group(pair: &ToldPair<'_>, common: &[&str]) -> ForestGroup {
+fn group(pair: &PairTexts<'_>, common: &[&str]) -> ForestGroup {
     let differences = pair.rows.iter().filter_map(difference).collect();
     let own: Vec<&str> = pair.subject.split(SEPARATOR).filter(|part| !common.contains(part)).collect();
     ForestGroup { heading: own.join(SEPARATOR), differences }
 }
 
-fn difference(row: &ToldRow<'_>) -> Option<ForestRow> {
+fn difference(row: &StatisticTexts<'_>) -> Option<ForestRow> {
     let tested = row.tested;
     let at = multiple(tested, tested.difference_ns)?;
     let both = |(low, high): (f64, f64)| Some((multiple(tested, low)?, multiple(tested, high)?));
@@ -148,10 +148,10 @@ fn spaced_ticks(scale: Scale) -> Vec<(f64, String)> {
     ticks
 }
 
-fn table_of(pairs: &[ToldPair<'_>]) -> String {
+fn table_of(pairs: &[PairTexts<'_>]) -> String {
     let headings =
         ["compared", "statistic", "base_ns", "new_ns", "difference_ns", "low_ns", "high_ns", "verdict"];
-    let row = |pair: &ToldPair<'_>, row: &ToldRow<'_>| {
+    let row = |pair: &PairTexts<'_>, row: &StatisticTexts<'_>| {
         let tested = row.tested;
         let whole = |value: f64| format!("{value:.0}");
         let mut cells = vec![pair.subject.clone(), row.statistic.to_owned()];

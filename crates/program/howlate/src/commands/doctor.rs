@@ -3,7 +3,7 @@
 use howlate_model::Finding;
 use howlate_procfs::Root;
 use howlate_recording::most_recent;
-use howlate_render::{Detail, MeasuredLast, findings, legible_value, machine, wrapped};
+use howlate_render::{Detail, LastRun, findings, legible_value, machine, wrapped};
 use howlate_system::{describe, examine};
 
 use super::reading::{TextMode, analysis};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-fn json(root: &Root, found: &[Finding], last: Option<&MeasuredLast>) -> Result<String, Error> {
+fn json(root: &Root, found: &[Finding], last: Option<&LastRun>) -> Result<String, Error> {
     let mut document = serde_json::json!({
         "format": 1,
         "howlate": env!("CARGO_PKG_VERSION"),
@@ -51,9 +51,9 @@ fn json(root: &Root, found: &[Finding], last: Option<&MeasuredLast>) -> Result<S
 }
 
 /// The findings that bear on the latest run; `None` where there is no run, or it cannot be read.
-fn measured_last(findings: &[Finding]) -> Option<MeasuredLast> {
+fn measured_last(findings: &[Finding]) -> Option<LastRun> {
     let analysis = analysis(&most_recent()?, TextMode::Legible).ok()?;
-    Some(MeasuredLast::new(&analysis, findings))
+    Some(LastRun::new(&analysis, findings))
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     fn findings_that_bear_on_a_watched_program_are_named_with_their_share() {
         let priority = finding(FindingId::RealtimePermission, Verdict::Good);
         let swap = finding(FindingId::Swap, Verdict::Costs);
-        let last = MeasuredLast::new(&watch_recording(), &[swap, priority]);
+        let last = LastRun::new(&watch_recording(), &[swap, priority]);
         let json = last.json();
         assert_eq!(json["traced"], true);
         let bears_on = json["bears_on"].as_array().unwrap();
@@ -88,7 +88,7 @@ mod tests {
         let share = bears_on[0]["share"].as_f64().unwrap();
         assert!(share > 0.0 && share <= 1.0, "{json}");
         assert!(last.in_words().contains("realtime_permission"), "{}", last.in_words());
-        let none = MeasuredLast::new(&watch_recording(), &[]);
+        let none = LastRun::new(&watch_recording(), &[]);
         assert!(
             none.in_words().ends_with("none of these findings had to do with what made its wake-ups late.")
         );

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &GapsArgs) -> Result<ExitStatus, Error> {
         ExitStatus::Done
     };
     let (root, zone) = (Root::live(), TimeZone::system());
-    let result = howlate_render::Gaps {
+    let result = howlate_render::GapsReport {
         run,
         machine: machine(&describe(&root)),
         is_guest: hypervisor(&root).is_some(),

@@ -15,7 +15,7 @@ use howlate_cli::MergeArgs;
 pub(crate) fn run(args: &MergeArgs) -> Result<ExitStatus, Error> {
     let (summary, status) = merge(&args.recordings, &args.out)?;
     let name = args.out.display().to_string();
-    let text = if args.json { summary.json(&name)? } else { summary.words(&name) };
+    let text = if args.json { summary.json(&name)? } else { summary.text(&name) };
     terminal::print_or_json(&text, args.json)?;
     Ok(status)
 }

@@ -9,7 +9,7 @@ use howlate_model::Finding;
 use howlate_open_results::OpenError;
 use howlate_procfs::Root;
 use howlate_recording::{ReadError, is_rotated};
-use howlate_render::{Incidents, TopBy};
+use howlate_render::{IncidentReport, TopBy};
 use howlate_report::incidents_page;
 use howlate_system::examine;
 use jiff::Timestamp;
@@ -52,18 +52,18 @@ fn not_record_folder(path: Option<&PathBuf>) -> Error {
 }
 
 /// The incidents of a folder within a range of time.
-pub(super) fn read(folder: &Path, moments: &TimeRangeArgs, by: Option<Grouping>) -> Result<Incidents, Error> {
+pub(super) fn read(folder: &Path, moments: &TimeRangeArgs, by: Option<Grouping>) -> Result<IncidentReport, Error> {
     let (now, zone) = (Timestamp::now(), TimeZone::system());
     let time_range = moments.time_range(now, &zone)?;
     Ok(reading::incidents(folder, time_range, by.unwrap_or_default(), user_names(), zone)?)
 }
 
-pub(super) const fn status(incidents: &Incidents) -> ExitStatus {
+pub(super) const fn status(incidents: &IncidentReport) -> ExitStatus {
     if incidents.damaged.is_empty() { ExitStatus::Done } else { ExitStatus::NotTrustworthy }
 }
 
 /// The HTML page, with the timeline of the longest wait that has one.
-pub(super) fn page(folder: &Path, incidents: &Incidents) -> String {
+pub(super) fn page(folder: &Path, incidents: &IncidentReport) -> String {
     let longest = incidents
         .kept
         .incidents
@@ -73,12 +73,12 @@ pub(super) fn page(folder: &Path, incidents: &Incidents) -> String {
     incidents_page(incidents, longest.map(|incident| (incident, cpus.as_slice())))
 }
 
-fn print(incidents: &Incidents, text: &str) -> Result<ExitStatus, Error> {
+fn print(incidents: &IncidentReport, text: &str) -> Result<ExitStatus, Error> {
     terminal::print(text)?;
     Ok(status(incidents))
 }
 
-fn print_json(incidents: &Incidents) -> Result<ExitStatus, Error> {
+fn print_json(incidents: &IncidentReport) -> Result<ExitStatus, Error> {
     terminal::print_or_json(&incidents.json()?, true)?;
     Ok(status(incidents))
 }
@@ -104,7 +104,7 @@ pub(super) fn print_trace(bytes: &[u8]) -> Result<(), Error> {
     Ok(terminal::print_bytes(bytes)?)
 }
 
-fn trace(folder: &Path, incidents: &Incidents) -> Result<ExitStatus, Error> {
+fn trace(folder: &Path, incidents: &IncidentReport) -> Result<ExitStatus, Error> {
     let timelines = reading::timelines(folder, &incidents.kept.incidents);
     print_trace(&incidents.perfetto(timelines))?;
     Ok(status(incidents))
@@ -122,7 +122,7 @@ pub(super) fn why(folder: &Path, args: &WhyArgs) -> Result<ExitStatus, Error> {
 }
 
 /// Findings of this machine, if the folder comes from it.
-fn current_findings(incidents: &Incidents) -> Vec<Finding> {
+fn current_findings(incidents: &IncidentReport) -> Vec<Finding> {
     let (root, recorded_node) = (Root::live(), incidents.machine.as_ref().map(|(node, _)| node));
     let this_node = howlate_system::node(&root);
     let is_here = recorded_node.is_some_and(|recorded_node| {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use howlate_analyse::incidents::Grouping;
 use howlate_recording::is_rotated;
-use howlate_render::{Incidents, NodesIncidents};
+use howlate_render::{IncidentReport, NodesIncidentReport};
 
 use super::record_folder;
 use crate::error::Error;
@@ -35,21 +35,21 @@ pub(super) fn show(folders: &[PathBuf], args: &ShowArgs) -> Result<ExitStatus, E
     Ok(status)
 }
 
-/// Incidents of the folders within a range of time, and whether all files could be read.
+/// IncidentReport of the folders within a range of time, and whether all files could be read.
 pub(super) fn read(
     folders: &[PathBuf],
     moments: &TimeRangeArgs,
     by: Option<Grouping>,
-) -> Result<(NodesIncidents, ExitStatus), Error> {
+) -> Result<(NodesIncidentReport, ExitStatus), Error> {
     let read_folder = |folder: &PathBuf| record_folder::read(folder, moments, by);
-    let incidents = folders.iter().map(read_folder).collect::<Result<Vec<Incidents>, _>>()?;
+    let incidents = folders.iter().map(read_folder).collect::<Result<Vec<IncidentReport>, _>>()?;
     let status = incidents.iter().map(record_folder::status).max().unwrap_or(ExitStatus::Done);
-    Ok((NodesIncidents { nodes: names(folders, &incidents).into_iter().zip(incidents).collect() }, status))
+    Ok((NodesIncidentReport { nodes: names(folders, &incidents).into_iter().zip(incidents).collect() }, status))
 }
 
 /// Names of the machines; with the folder where a name is missing or not unique.
-fn names(folders: &[PathBuf], incidents: &[Incidents]) -> Vec<String> {
-    let name = |incidents: &Incidents| incidents.machine.as_ref().and_then(|(node, _)| node.name.clone());
+fn names(folders: &[PathBuf], incidents: &[IncidentReport]) -> Vec<String> {
+    let name = |incidents: &IncidentReport| incidents.machine.as_ref().and_then(|(node, _)| node.name.clone());
     let node_names: Vec<Option<String>> = incidents.iter().map(name).collect();
     let unique_name = |(folder, name): (&PathBuf, &Option<String>)| {
         let is_unique = node_names.iter().filter(|other| *other == name).count() == 1;

@@ -9,7 +9,7 @@ use howlate_linux::{clock, sched};
 use howlate_live::LiveTop;
 use howlate_model::{MonotonicTime, Span, TracerRefusal};
 use howlate_procfs::Root;
-use howlate_render::{Controls, Pressed, Top as TopSample, TopBy, TopView, machine};
+use howlate_render::{KeyEffect, TopBy, TopControls, TopReport as TopSample, TopView, machine};
 use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
 use howlate_watched_program::{ProcessCgroups, WatchError, process_exists};
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitStatus, Error> {
         groups: ProcessCgroups::default(),
         display: in_place.then(InPlace::default),
         keys: if in_place { TerminalKeys::listen() } else { TerminalKeys::none() },
-        controls: Controls::default(),
+        controls: TopControls::default(),
         last: None,
         interrupted: &interrupted,
     };
@@ -92,7 +92,7 @@ struct TopSession<'a> {
     /// The table in place, if it is shown.
     display: Option<InPlace>,
     keys: TerminalKeys,
-    controls: Controls,
+    controls: TopControls,
     /// The last table, to be redrawn after a key.
     last: Option<TopSample>,
     interrupted: &'a AtomicBool,
@@ -135,10 +135,10 @@ impl TopSession<'_> {
     fn wait_until(&mut self, until: MonotonicTime) -> bool {
         loop {
             let pressed = self.controls.press(&self.keys.read_pressed(), &mut self.view);
-            if self.interrupted.load(Ordering::Relaxed) || pressed == Pressed::End {
+            if self.interrupted.load(Ordering::Relaxed) || pressed == KeyEffect::Quit {
                 return true;
             }
-            if pressed == Pressed::Otherwise {
+            if pressed == KeyEffect::Changed {
                 self.replace();
             }
             let remaining = until.since(clock::now());

@@ -1,56 +1,60 @@
-//! As the messages in which Prometheus reads native histograms, one after the other, each behind its length.
+//! Metrics in Prometheus' protobuf format with native histograms: delimited messages, each preceded by its length.
 //!
 //! Source: `io/prometheus/client/metrics.proto` of <https://github.com/prometheus/client_model>.
 
 use howlate_analyse::incidents::LateCounts;
 use howlate_model::{Distribution, Span};
 
-use super::native::with_buckets;
 use super::text::{BOUNDS, up_to};
-use super::{Family, Kind, Series, Value, families};
-use crate::protobuf::Message;
+use super::{MetricFamily, MetricKind, MetricSeries, MetricValue, families};
+use crate::native_buckets::{NativeBuckets, SCHEMA, ZERO};
+use crate::protobuf::ProtobufMessage;
 
-/// Fields of `Metric`, by what it is.
+/// Fields of `Metric`, by kind of metric.
 const LABEL: u32 = 1;
 const GAUGE: u32 = 2;
 const COUNTER: u32 = 3;
 const HISTOGRAM: u32 = 7;
 
-/// The counts as protobuf for Prometheus: the histograms have native buckets beside those of the text.
+/// The metrics as protobuf. Histograms have native buckets besides the classic ones.
 pub fn late_metrics_protobuf(counts: &LateCounts) -> Vec<u8> {
     families(counts)
         .iter()
-        .filter(|one| !one.series.is_empty())
-        .flat_map(|one| message(one).delimited())
+        .filter(|family| !family.series.is_empty())
+        .flat_map(|family| message(family).delimited())
         .collect()
 }
 
-fn message(one: &Family<'_>) -> Message {
-    let kind = match one.kind {
-        Kind::Counter => 0,
-        Kind::Gauge => 1,
-        Kind::Histogram => 4,
+fn message(family: &MetricFamily<'_>) -> ProtobufMessage {
+    let kind = match family.kind {
+        MetricKind::Counter => 0,
+        MetricKind::Gauge => 1,
+        MetricKind::Histogram => 4,
     };
-    let head = Message::default().text(1, one.name).text(2, one.help).number(3, kind);
-    head.messages(4, one.series.iter().map(|series| metric(one.kind, series)))
+    let head = ProtobufMessage::default().text(1, family.name).text(2, family.help).number(3, kind);
+    head.messages(4, family.series.iter().map(|series| metric(family.kind, series)))
 }
 
-fn metric(kind: Kind, series: &Series<'_>) -> Message {
-    let label = |(name, value): &(&str, String)| Message::default().text(1, name).text(2, value);
-    let metric = Message::default().messages(LABEL, series.labels.iter().map(label));
-    let field = if kind == Kind::Gauge { GAUGE } else { COUNTER };
+fn metric(kind: MetricKind, series: &MetricSeries<'_>) -> ProtobufMessage {
+    let label = |(name, value): &(&str, String)| ProtobufMessage::default().text(1, name).text(2, value);
+    let metric = ProtobufMessage::default().messages(LABEL, series.labels.iter().map(label));
+    let field = if kind == MetricKind::Gauge { GAUGE } else { COUNTER };
     match &series.value {
-        Value::Waits(waits) => metric.message(HISTOGRAM, &histogram(waits)),
-        Value::Seconds(nanos) => metric.message(field, &Message::default().real(1, in_seconds(*nanos))),
-        Value::Whole(number) => metric.message(field, &Message::default().real(1, real(*number))),
+        MetricValue::Waits(waits) => metric.message(HISTOGRAM, &histogram(waits)),
+        MetricValue::Seconds(nanos) => {
+            metric.message(field, &ProtobufMessage::default().real(1, in_seconds(*nanos)))
+        }
+        MetricValue::Whole(number) => {
+            metric.message(field, &ProtobufMessage::default().real(1, real(*number)))
+        }
     }
 }
 
-fn histogram(waits: &Distribution) -> Message {
-    let head = Message::default().number(1, waits.count()).real(2, in_seconds(waits.sum_nanos()));
+fn histogram(waits: &Distribution) -> ProtobufMessage {
+    let head = ProtobufMessage::default().number(1, waits.count()).real(2, in_seconds(waits.sum_nanos()));
     let bucket = |bound: Span| {
         let upper = in_seconds(i128::from(bound.as_nanos()));
-        Message::default().number(1, up_to(waits, bound)).real(2, upper)
+        ProtobufMessage::default().number(1, up_to(waits, bound)).real(2, upper)
     };
     with_buckets(head.messages(3, BOUNDS.map(|micros| bucket(Span::from_micros(micros)))), waits)
 }
@@ -65,12 +69,39 @@ fn real(number: i64) -> f64 {
     number as f64
 }
 
+/// Fields of `Histogram` of `metrics.proto`.
+const SCHEMA_FIELD: u32 = 5;
+const ZERO_THRESHOLD: u32 = 6;
+const ZERO_COUNT: u32 = 7;
+const POSITIVE_SPAN: u32 = 12;
+const POSITIVE_DELTA: u32 = 13;
+
+/// Adds native buckets to a histogram.
+pub(super) fn with_buckets(histogram: ProtobufMessage, waits: &Distribution) -> ProtobufMessage {
+    let NativeBuckets { zero, spans, counts } = NativeBuckets::of(waits);
+    let histogram =
+        histogram.signed(SCHEMA_FIELD, i64::from(SCHEMA)).real(ZERO_THRESHOLD, ZERO).number(ZERO_COUNT, zero);
+    let span =
+        |(gap, length): (i32, u64)| ProtobufMessage::default().signed(1, i64::from(gap)).number(2, length);
+    let histogram = histogram.messages(POSITIVE_SPAN, spans.into_iter().map(span));
+    differences(&counts)
+        .into_iter()
+        .fold(histogram, |histogram, delta| histogram.signed(POSITIVE_DELTA, delta))
+}
+
+/// Difference of each count to the previous one.
+fn differences(counts: &[u64]) -> Vec<i64> {
+    let counts = counts.iter().map(|count| i64::try_from(*count).unwrap_or(i64::MAX));
+    let before = std::iter::once(0).chain(counts.clone());
+    counts.zip(before).map(|(count, before)| count - before).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use howlate_model::Latency;
 
     use super::*;
-    use crate::protobuf::tests::{Field, of};
+    use crate::protobuf::tests::{FieldValue, values};
 
     #[test]
     fn each_family_stands_behind_its_length_and_a_histogram_has_both_kinds_of_buckets() {
@@ -84,26 +115,35 @@ mod tests {
         let (second, rest) = split(rest);
         assert!(rest.is_empty(), "what has no series is left out");
         assert_eq!(
-            (of(first, 1)[0].text(), of(second, 1)[0].text()),
+            (values(first, 1)[0].text(), values(second, 1)[0].text()),
             ("howlate_late_seconds".to_owned(), "howlate_late_waits_not_kept_total".to_owned())
         );
-        let metric = of(first, 4)[0].bytes().to_vec();
-        let labels: Vec<String> = of(&metric, 1).iter().map(|label| of(label.bytes(), 2)[0].text()).collect();
+        let metric = values(first, 4)[0].bytes().to_vec();
+        let labels: Vec<String> =
+            values(&metric, 1).iter().map(|label| values(label.bytes(), 2)[0].text()).collect();
         assert_eq!(labels, ["process", "nginx"]);
-        let histogram = of(&metric, 7)[0].bytes().to_vec();
-        assert_eq!(of(&histogram, 1), [Field::Number(3)]);
-        assert_eq!(of(&histogram, 3).len(), BOUNDS.len());
+        let histogram = values(&metric, 7)[0].bytes().to_vec();
+        assert_eq!(values(&histogram, 1), [FieldValue::Number(3)]);
+        assert_eq!(values(&histogram, 3).len(), BOUNDS.len());
         // Zigzag: 3 is 6.
-        assert_eq!((of(&histogram, 5), of(&histogram, 7)), (vec![Field::Number(6)], vec![Field::Number(0)]));
-        assert_eq!(of(&histogram, 13)[0], Field::Number(2), "one wait in the first bucket");
-        let counter = of(of(second, 4)[0].bytes(), 3)[0].bytes().to_vec();
-        assert_eq!(of(&counter, 1), [Field::Real(7.0)]);
+        assert_eq!(
+            (values(&histogram, 5), values(&histogram, 7)),
+            (vec![FieldValue::Number(6)], vec![FieldValue::Number(0)])
+        );
+        assert_eq!(values(&histogram, 13)[0], FieldValue::Number(2), "one wait in the first bucket");
+        let counter = values(values(second, 4)[0].bytes(), 3)[0].bytes().to_vec();
+        assert_eq!(values(&counter, 1), [FieldValue::Real(7.0)]);
     }
 
-    /// A message behind its length, of two bytes at most, and what follows.
+    /// The first message, whose length prefix is at most two bytes, and the rest.
     fn split(bytes: &[u8]) -> (&[u8], &[u8]) {
         let (low, high) = (usize::from(bytes[0]), usize::from(bytes[1]));
         let (length, skip) = if low < 0x80 { (low, 1) } else { ((low & 0x7f) | high << 7, 2) };
         bytes[skip..].split_at(length)
+    }
+
+    #[test]
+    fn buckets_are_told_by_their_differences() {
+        assert_eq!(differences(&[5, 7, 1]), [5, 2, -6]);
     }
 }

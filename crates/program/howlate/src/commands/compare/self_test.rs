@@ -5,7 +5,7 @@ use howlate_analyse::compare::{Track, false_alarms};
 use howlate_analyse::is_measured_as_requested;
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan};
-use howlate_render::{self as render, SelfTest};
+use howlate_render::{self as render, ComparisonSelfTest};
 use howlate_safe_path::TemporaryFolder;
 
 use crate::commands::{cyclic, reading, request};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitStatus, Error> {
     let plan = choices.plan(&environment.machine())?;
     let track = record(&cyclic, &environment, &plan, choices.circumstances.seed)?;
     let alarms = false_alarms(&track, 1.0 - args.confidence.0);
-    let test = SelfTest {
+    let test = ComparisonSelfTest {
         condition: &plan.conditions[0],
         confidence: args.confidence.0,
         turn_ns: turn,

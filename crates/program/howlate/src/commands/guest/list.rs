@@ -21,10 +21,10 @@ fn table(kernels: &[ListedKernel]) -> String {
     let row = |kernel: &ListedKernel| KernelRow {
         suite: kernel.suite.clone(),
         kind: kernel.flavour.name().to_owned(),
-        asked: kernel.requested.to_string(),
+        argument: kernel.requested.to_string(),
         release: kernel.release.clone(),
         package: kernel.package.clone(),
-        kept: kernel.is_cached,
+        is_downloaded: kernel.is_cached,
     };
     kernel_list(&kernels.iter().map(row).collect::<Vec<_>>(), terminal::width())
 }

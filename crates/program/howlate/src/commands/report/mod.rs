@@ -156,7 +156,7 @@ fn with_subject<T>(
     let comparison = comparison(args, tracks)?;
     let comparison = comparison.as_ref().map(|comparison| ComparisonReport {
         comparison,
-        asked: criteria(args),
+        criteria: criteria(args),
         base: analyses[0],
         news: &analyses[1..],
     });

@@ -113,6 +113,6 @@ fn report(analysis: &Analysis, path: &Path, detail: Detail) -> String {
 
 fn plots(args: &ShowArgs, analysis: &Analysis) -> String {
     let ascii = args.ascii || !howlate_live::may_show_unicode();
-    let symbols = if ascii { render::Symbols::Ascii } else { render::Symbols::Unicode };
+    let symbols = if ascii { render::PlotSymbols::Ascii } else { render::PlotSymbols::Unicode };
     format!("\n{}", render::plots(analysis, terminal::width(), symbols))
 }

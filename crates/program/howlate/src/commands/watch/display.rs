@@ -6,7 +6,7 @@ use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_live::LiveRun;
 use howlate_model::{MonotonicTime, Span};
-use howlate_render::{Screen, SoFar, watched_beside, watched_live};
+use howlate_render::{RunState, Screen, watched_beside, watched_live};
 use howlate_watch_session::WatchDisplay;
 
 use crate::terminal::{InPlace, eprint_wrapped};
@@ -59,7 +59,7 @@ impl WatchDisplay for LiveWatchDisplay {
     fn show(&mut self, since: Span, _threads: &[(&str, &ThreadSummary)], so_far: &Analysis) {
         let time = self.duration.map(|duration| [duration.minus(since), duration]);
         let (stage, turns, now, away) = (None, None, None, None);
-        let run = SoFar { analysis: so_far, threads: &[], now, stage, turns, lasts: since, time, away };
+        let run = RunState { analysis: so_far, threads: &[], now, stage, turns, lasts: since, time, away };
         self.live.draw(&run);
     }
 

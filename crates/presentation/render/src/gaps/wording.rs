@@ -1,4 +1,4 @@
-//! What had a CPU, in words.
+//! Names of what had a CPU.
 
 use howlate_model::{CpuSet, GapCause, GapKind, Span};
 
@@ -10,7 +10,7 @@ pub(super) fn micros_of(span: Span) -> String {
     micros(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// What had a CPU: `timer interrupt`, `softirq NET_RX`, `thread kworker/1:2`.
+/// Name of a cause: `timer interrupt`, `softirq NET_RX`, `thread kworker/1:2`.
 pub(super) fn cause(cause: &GapCause, is_guest: bool) -> String {
     let name = legible(&cause.name);
     match cause.kind {
@@ -38,7 +38,7 @@ fn interrupt(name: &str) -> String {
     }
 }
 
-/// Threads that did not stay on the CPUs that they were to measure.
+/// A caveat on threads that left their CPU.
 pub(super) fn moved(cpus: &CpuSet) -> Option<String> {
     (!cpus.is_empty()).then(|| {
         format!(
@@ -53,11 +53,11 @@ mod tests {
 
     #[test]
     fn the_kernels_names_become_words() {
-        let told = |kind, name: &str, is_guest| cause(&GapCause { kind, name: name.into() }, is_guest);
-        assert_eq!(told(GapKind::Interrupt, "local_timer", false), "timer interrupt");
-        assert_eq!(told(GapKind::Interrupt, "virtio0", false), "interrupt virtio0");
-        assert_eq!(told(GapKind::Thread, "a\u{1b}[2J", false), "thread a\\u{1b}[2J");
-        assert!(told(GapKind::NoEvent, "", true).ends_with("hypervisor"));
-        assert!(told(GapKind::NoEvent, "", false).ends_with("hardware"));
+        let name_of = |kind, name: &str, is_guest| cause(&GapCause { kind, name: name.into() }, is_guest);
+        assert_eq!(name_of(GapKind::Interrupt, "local_timer", false), "timer interrupt");
+        assert_eq!(name_of(GapKind::Interrupt, "virtio0", false), "interrupt virtio0");
+        assert_eq!(name_of(GapKind::Thread, "a\u{1b}[2J", false), "thread a\\u{1b}[2J");
+        assert!(name_of(GapKind::NoEvent, "", true).ends_with("hypervisor"));
+        assert!(name_of(GapKind::NoEvent, "", false).ends_with("hardware"));
     }
 }

@@ -1,4 +1,4 @@
-//! The unit in which the times of a table stand.
+//! The unit of the times of a table.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use howlate_model::Latency;
 
 use crate::numbers::{grouped, micros, with_minus};
 
-/// From a second on, microseconds have more digits than anybody reads.
+/// From one second on, microseconds have too many digits.
 const LONG: i64 = 1_000_000_000;
 
-/// A unit for a whole table.
+/// Unit of a whole table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum TableUnit {
     #[default]
     Micros,
     Millis,
 }
 
-impl Unit {
-    /// The one in which the largest of these is short.
+impl TableUnit {
+    /// The unit in which the largest of these latencies is short.
     pub(crate) fn of(all: impl Iterator<Item = Latency>) -> Self {
         let is_long = all.map(Latency::as_nanos).max().is_some_and(|most| most >= LONG);
         if is_long { Self::Millis } else { Self::Micros }
@@ -39,7 +39,7 @@ impl Unit {
     }
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for TableUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Micros => "µs",
@@ -54,12 +54,12 @@ mod tests {
 
     #[test]
     fn a_table_with_a_second_in_it_has_milliseconds() {
-        let of = |all: &[i64]| Unit::of(all.iter().copied().map(Latency::from_nanos));
-        assert_eq!((of(&[66_000, 999_999_999]), of(&[])), (Unit::Micros, Unit::Micros));
-        let unit = of(&[66_000, 1_390_000_000]);
-        assert_eq!(unit, Unit::Millis);
+        let unit_for = |all: &[i64]| TableUnit::of(all.iter().copied().map(Latency::from_nanos));
+        assert_eq!((unit_for(&[66_000, 999_999_999]), unit_for(&[])), (TableUnit::Micros, TableUnit::Micros));
+        let unit = unit_for(&[66_000, 1_390_000_000]);
+        assert_eq!(unit, TableUnit::Millis);
         let shown = [66_000, 7_570_000, 23_500_000, 1_390_400_000].map(|nanos| unit.show(nanos));
         assert_eq!(shown, ["0.066", "7.57", "23.5", "1 390"]);
-        assert_eq!(Unit::Micros.show(66_000), "66.0");
+        assert_eq!(TableUnit::Micros.show(66_000), "66.0");
     }
 }

@@ -1,4 +1,4 @@
-//! What threads wait for, in words.
+//! Names of waits and of who had the CPU.
 
 use std::borrow::Cow;
 
@@ -7,23 +7,23 @@ use howlate_analyse::waits::{CpuHolderTime, WaitKind, WaitNature, WaitReason, Wa
 use crate::cause_words::percent;
 use crate::untrusted_text::legible;
 
-/// How much is told of those who had the CPU.
+/// How much to say about who had the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rivals {
-    /// Two of them, with their shares.
+pub(super) enum RivalDetail {
+    /// The first two, with their shares.
     Two,
-    /// The foremost, with its share.
+    /// The first, with its share.
     One,
-    /// The name of the foremost.
+    /// The name of the first.
     Name,
 }
 
-impl Rivals {
-    /// Most first: the first that fits is taken.
+impl RivalDetail {
+    /// From longest to shortest; the first that fits is used.
     pub(super) const ALL: [Self; 3] = [Self::Two, Self::One, Self::Name];
 }
 
-/// A kind of waiting.
+/// Name of a kind of wait.
 pub(super) const fn kind(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Cpu => "CPU",
@@ -47,7 +47,7 @@ pub(super) const fn kind(kind: WaitKind) -> &'static str {
     }
 }
 
-/// What waits of a nature have in common.
+/// Heading of the waits of a nature.
 pub(super) const fn nature(nature: WaitNature) -> &'static str {
     match nature {
         WaitNature::HeldUp => "Blocked with work to do",
@@ -57,31 +57,33 @@ pub(super) const fn nature(nature: WaitNature) -> &'static str {
 }
 
 /// `disk: reading a file`, `CPU, behind hog 4711 (98 %)`.
-pub(super) fn wait(wait: &WaitTotal, rivals: Rivals) -> String {
-    let WaitReason { kind: what, at } = &wait.reason;
+pub(super) fn wait(wait: &WaitTotal, rivals: RivalDetail) -> String {
+    let WaitReason { kind: wait_kind, at } = &wait.reason;
     let at = legible(at);
-    match what {
-        WaitKind::Cpu => format!("CPU{}", behind(wait, rivals)),
-        _ if at.is_empty() || at == kind(*what) => kind(*what).to_owned(),
-        _ => format!("{}: {at}", kind(*what)),
+    match wait_kind {
+        WaitKind::Cpu => format!("CPU{}", rivals_text(wait, rivals)),
+        _ if at.is_empty() || at == kind(*wait_kind) => kind(*wait_kind).to_owned(),
+        _ => format!("{}: {at}", kind(*wait_kind)),
     }
 }
 
-fn behind(wait: &WaitTotal, rivals: Rivals) -> String {
+fn rivals_text(wait: &WaitTotal, rivals: RivalDetail) -> String {
     let time = wait.sum.time.as_secs_f64();
-    let share = |one: &CpuHolderTime| if time > 0.0 { (one.time.as_secs_f64() / time).min(1.0) } else { 0.0 };
-    let worth = wait.behind.iter().filter(|one| share(one) >= 0.05);
-    let with_share = |one: &CpuHolderTime| format!("{} ({})", rival(one), percent(share(one)));
-    let (most, words): (usize, &dyn Fn(&CpuHolderTime) -> String) = match rivals {
-        Rivals::Two => (2, &with_share),
-        Rivals::One => (1, &with_share),
-        Rivals::Name => (1, &|one| name(one).into_owned()),
+    let share =
+        |behind: &CpuHolderTime| if time > 0.0 { (behind.time.as_secs_f64() / time).min(1.0) } else { 0.0 };
+    let worth = wait.behind.iter().filter(|behind| share(behind) >= 0.05);
+    let with_share = |behind: &CpuHolderTime| format!("{} ({})", rival(behind), percent(share(behind)));
+    let (most, text): (usize, &dyn Fn(&CpuHolderTime) -> String) = match rivals {
+        RivalDetail::Two => (2, &with_share),
+        RivalDetail::One => (1, &with_share),
+        RivalDetail::Name => (1, &|behind| name(behind).into_owned()),
     };
-    let (quota, others): (Vec<_>, Vec<_>) = worth.take(most).partition(|one| one.is_quota());
-    let quota = quota.into_iter().map(|one| format!(", {}", words(one)));
-    let others: Vec<String> = others.into_iter().map(words).collect();
-    let others = if others.is_empty() { None } else { Some(format!(", behind {}", others.join(", "))) };
-    quota.chain(others).collect()
+    let (quota, processes): (Vec<_>, Vec<_>) = worth.take(most).partition(|behind| behind.is_quota());
+    let quota = quota.into_iter().map(|behind| format!(", {}", text(behind)));
+    let processes: Vec<String> = processes.into_iter().map(text).collect();
+    let processes =
+        if processes.is_empty() { None } else { Some(format!(", behind {}", processes.join(", "))) };
+    quota.chain(processes).collect()
 }
 
 /// `hog 4711`.
@@ -92,7 +94,7 @@ pub(super) fn rival(behind: &CpuHolderTime) -> String {
     }
 }
 
-/// A process, or what stands for a CPU that was idle, or for a quota.
+/// Name of the process; or of an idle CPU, or the quota.
 pub(super) fn name(behind: &CpuHolderTime) -> Cow<'_, str> {
     if behind.is_quota() {
         return Cow::Borrowed("quota of its group used up");

@@ -1,4 +1,4 @@
-//! Which findings bear on what was measured last.
+//! Which findings of `doctor` affected the most recent run.
 
 use howlate_analyse::Analysis;
 use howlate_analyse::cause::{families, remedy};
@@ -7,35 +7,35 @@ use serde_json::{Value, json};
 
 use crate::cause_words::{cause_in_words, percent};
 
-/// The most recent run kept, and the findings that bear on what made its wake-ups late.
+/// The most recent run, and the findings that affected its late wake-ups.
 #[derive(Debug, PartialEq)]
-pub struct MeasuredLast {
+pub struct LastRun {
     command: String,
     started: String,
-    /// Whether it is known what made its wake-ups late.
+    /// Whether late wake-ups were traced.
     traced: bool,
-    /// The share of the late time of which it is not known who took it, 0 to 1.
+    /// Share of the late time with unknown causes, 0 to 1.
     unknown: f64,
-    /// The findings, those that bear on most of the late time first.
-    bears_on: Vec<BearsOn>,
+    /// Findings, in order of the late time they affect.
+    relevant: Vec<RelevantFinding>,
 }
 
-/// A finding, and what it bears on.
+/// A finding, and the late time it affects.
 #[derive(Debug, PartialEq)]
-struct BearsOn {
+struct RelevantFinding {
     finding: FindingId,
-    /// Who took the time, each once, the most first.
+    /// Names of the causes, largest first, each once.
     causes: Vec<String>,
     late_ns: u64,
-    /// The same as a share of all late time, 0 to 1.
+    /// Share of all late time, 0 to 1.
     share: f64,
 }
 
-impl MeasuredLast {
-    /// Of these findings, as `analysis` shows what was late.
-    pub fn new(analysis: &Analysis, found: &[Finding]) -> Self {
+impl LastRun {
+    /// Links `findings` to the late wake-ups of `analysis`.
+    pub fn new(analysis: &Analysis, findings: &[Finding]) -> Self {
         let late = analysis.header.late_above;
-        let (mut bears_on, mut total, mut unknown, mut traced) = (Vec::<BearsOn>::new(), 0, 0, false);
+        let (mut relevant, mut total, mut unknown, mut traced) = (Vec::<RelevantFinding>::new(), 0, 0, false);
         for outcome in analysis.outcomes() {
             let Some(why) = outcome.why_late(late) else { continue };
             traced = true;
@@ -44,35 +44,35 @@ impl MeasuredLast {
                 if matches!(cause.kind, CauseKind::Undetermined | CauseKind::Unexplained) {
                     unknown += cause.late_ns;
                 }
-                let Some(finding) = remedy(&cause, outcome.policy_in_force(), found) else { continue };
-                let words = cause_in_words(&cause);
-                match bears_on.iter_mut().find(|one| one.finding == finding.id) {
-                    Some(known) => known.add(words, cause.late_ns),
-                    None => bears_on.push(BearsOn {
+                let Some(finding) = remedy(&cause, outcome.policy_in_force(), findings) else { continue };
+                let cause_text = cause_in_words(&cause);
+                match relevant.iter_mut().find(|existing| existing.finding == finding.id) {
+                    Some(existing) => existing.add(cause_text, cause.late_ns),
+                    None => relevant.push(RelevantFinding {
                         finding: finding.id.clone(),
-                        causes: vec![words],
+                        causes: vec![cause_text],
                         late_ns: cause.late_ns,
                         share: 0.0,
                     }),
                 }
             }
         }
-        bears_on.iter_mut().for_each(|one| one.share = one.late_ns as f64 / total.max(1) as f64);
-        bears_on.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
+        relevant.iter_mut().for_each(|finding| finding.share = finding.late_ns as f64 / total.max(1) as f64);
+        relevant.sort_by_key(|finding| std::cmp::Reverse(finding.late_ns));
         let (command, started) = (analysis.header.command.to_string(), analysis.header.started.clone());
         let unknown = unknown as f64 / total.max(1) as f64;
-        Self { command, started, traced, unknown, bears_on }
+        Self { command, started, traced, unknown, relevant }
     }
 
-    /// The same for programs.
+    /// As a JSON object.
     pub fn json(&self) -> Value {
-        let one = |one: &BearsOn| {
+        let entry = |entry: &RelevantFinding| {
             json!({
-                "finding": one.finding, "causes": one.causes, "late_ns": one.late_ns, "share": one.share,
+                    "finding": entry.finding, "causes": entry.causes, "late_ns": entry.late_ns, "share": entry.share,
             })
         };
-        let bears_on: Vec<Value> = self.bears_on.iter().map(one).collect();
-        json!({ "command": self.command, "started": self.started, "traced": self.traced, "bears_on": bears_on })
+        let relevant: Vec<Value> = self.relevant.iter().map(entry).collect();
+        json!({ "command": self.command, "started": self.started, "traced": self.traced, "bears_on": relevant })
     }
 
     /// `In the last run (howlate watch, 2026-…), 35 % of the late time went to rustc. The finding on that is nice_permission.`
@@ -83,23 +83,23 @@ impl MeasuredLast {
                 "{run}, nothing was traced, so it is not known which of these findings made it late. To find out, add `--why`."
             );
         }
-        match self.bears_on.as_slice() {
+        match self.relevant.as_slice() {
             [] if self.unknown > 0.5 => format!(
                 "{run}, it was not seen who took {} of the late time, so no finding can be linked to it. Names need root.",
                 percent(self.unknown)
             ),
             [] => format!("{run}, none of these findings had to do with what made its wake-ups late."),
-            [one] => format!("{run}, {}. The finding on that is {}.", one.went_to(), one.finding),
-            some => {
-                let each = |one: &BearsOn| format!("{} ({})", one.went_to(), one.finding);
-                let some = some.iter().map(each).collect::<Vec<_>>().join("; ");
-                format!("{run}, {some}. In brackets: the finding on it.")
+            [finding] => format!("{run}, {}. The finding on that is {}.", finding.went_to(), finding.finding),
+            several => {
+                let each = |finding: &RelevantFinding| format!("{} ({})", finding.went_to(), finding.finding);
+                let several = several.iter().map(each).collect::<Vec<_>>().join("; ");
+                format!("{run}, {several}. In brackets: the finding on it.")
             }
         }
     }
 }
 
-impl BearsOn {
+impl RelevantFinding {
     /// `35 % of the late time went to rustc and cargo`
     fn went_to(&self) -> String {
         let causes: Vec<&str> = self.causes.iter().take(2).map(String::as_str).collect();
@@ -120,19 +120,19 @@ impl BearsOn {
 mod tests {
     use super::*;
 
-    fn last(causes: &[&str]) -> MeasuredLast {
-        let one = BearsOn {
+    fn last(causes: &[&str]) -> LastRun {
+        let finding = RelevantFinding {
             finding: FindingId::RealtimePermission,
             causes: causes.iter().map(ToString::to_string).collect(),
             late_ns: 96,
             share: 0.96,
         };
-        MeasuredLast {
+        LastRun {
             command: "why".into(),
             started: "2026-11-27T09:12:00Z".into(),
             traced: true,
             unknown: 0.0,
-            bears_on: vec![one],
+            relevant: vec![finding],
         }
     }
 

@@ -1,4 +1,4 @@
-//! Comparisons in words.
+//! Names and sentences of comparisons.
 
 use std::collections::HashSet;
 
@@ -10,11 +10,11 @@ use howlate_model::{Caveat, MonotonicTime, Property, PropertyValue, Span};
 
 use super::ComparisonReport;
 use crate::caveats::sentences;
-use crate::condition::{CIRCUMSTANCES, joined, phrases, telling, worded};
+use crate::condition::{CIRCUMSTANCES, distinguishing_properties, joined, phrases, values_text};
 use crate::numbers::{at_least, count, length, micros_of, rough, signed_micros, with_minus};
 use crate::property::{self, phrase, typed_phrase};
 
-/// What a statistic is called in tables.
+/// Name of a statistic in tables.
 pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static str {
     match (statistic, design) {
         (Statistic::P50, _) => "median",
@@ -26,21 +26,20 @@ pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static 
     }
 }
 
-/// What it is called beside its value on each side, which is the typical one of turns: that of all wake-ups together, which a
-/// result has, may be another by a factor.
-pub(super) const fn row(one: Statistic, design: Design) -> &'static str {
-    match (one, design) {
+/// Name of a statistic beside the typical value per turn or stretch, which may differ a lot from that of all wake-ups together.
+pub(super) const fn row(statistic: Statistic, design: Design) -> &'static str {
+    match (statistic, design) {
         (Statistic::P50, Design::Interleaved) => "median of a turn",
         (Statistic::P99, Design::Interleaved) => "p99 of a turn",
         (Statistic::P999, Design::Interleaved) => "p99.9 of a turn",
         (Statistic::P50, Design::Separate) => "median of a stretch",
         (Statistic::P99, Design::Separate) => "p99 of a stretch",
         (Statistic::P999, Design::Separate) => "p99.9 of a stretch",
-        _ => statistic(one, design),
+        _ => self::statistic(statistic, design),
     }
 }
 
-/// A verdict as people say it.
+/// The verdict as text.
 pub(super) const fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
@@ -51,25 +50,31 @@ pub(super) const fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What was compared: `policy other → fifo:80 · clock_nanosleep · every 1 ms · load cpu`.
-pub(super) fn subject(one: &Compared) -> String {
-    let differing = |by: &Difference| {
-        // What one types for the others is what people call them as well.
-        let is_setting = by.property == Property::Knob.name();
-        let name = if is_setting { property::heading(Property::Knob, None) } else { by.property };
-        format!("{name} {} → {}", value_of(by, &by.base), value_of(by, &by.new))
+/// The two conditions: `policy other → fifo:80 · clock_nanosleep · every 1 ms · load cpu`.
+pub(super) fn subject(pair: &Compared) -> String {
+    let differing = |difference: &Difference| {
+        // The short name of a changed setting is the knob, as in `howlate tune`.
+        let is_setting = difference.property == Property::Knob.name();
+        let name = if is_setting { property::heading(Property::Knob, None) } else { difference.property };
+        format!(
+            "{name} {} → {}",
+            value_of(difference, &difference.base),
+            value_of(difference, &difference.new)
+        )
     };
-    subject_in(one, phrase, differing)
+    subject_in(pair, phrase, differing)
 }
 
-/// The same with lengths as they are typed: what programs know it by, from run to run.
-pub(super) fn subject_name(one: &Compared) -> String {
-    subject_in(one, typed_phrase, |by| format!("{} {} → {}", by.property, by.base, by.new))
+/// Like `subject`, with lengths as typed: a stable identifier for programs.
+pub(super) fn subject_name(pair: &Compared) -> String {
+    subject_in(pair, typed_phrase, |difference| {
+        format!("{} {} → {}", difference.property, difference.base, difference.new)
+    })
 }
 
-/// A value of a difference, for people.
-fn value_of(by: &Difference, value: &str) -> String {
-    let is_of = |property: Property| property.name() == by.property;
+/// A value of a difference, formatted for people.
+fn value_of(difference: &Difference, value: &str) -> String {
+    let is_of = |property: Property| property.name() == difference.property;
     match value.parse::<Span>() {
         Ok(span) if is_of(Property::Length) || is_of(Property::Slack) => length(span),
         _ if is_of(Property::Knob) => property::setting(value),
@@ -78,43 +83,45 @@ fn value_of(by: &Difference, value: &str) -> String {
 }
 
 fn subject_in(
-    one: &Compared,
-    words: fn(&PropertyValue<'_>) -> String,
-    differing: fn(&Difference) -> String,
+    pair: &Compared,
+    format_value: fn(&PropertyValue<'_>) -> String,
+    format_difference: fn(&Difference) -> String,
 ) -> String {
-    let differs = |property: &Property| one.differs.iter().any(|by| by.property == property.name());
-    let is_said = |property: &Property| *property != Property::Kernel || one.base.on_host.is_some();
+    let differs =
+        |property: &Property| pair.differs.iter().any(|difference| difference.property == property.name());
+    let is_mentioned = |property: &Property| *property != Property::Kernel || pair.base.on_host.is_some();
     let work = [Property::Mechanism, Property::Length];
-    let same = work.into_iter().chain(CIRCUMSTANCES).filter(|property| !differs(property)).filter(is_said);
-    let mut parts: Vec<String> = one.differs.iter().map(differing).collect();
-    parts.extend(worded(&one.base, &same.collect::<Vec<_>>(), words));
+    let same =
+        work.into_iter().chain(CIRCUMSTANCES).filter(|property| !differs(property)).filter(is_mentioned);
+    let mut parts: Vec<String> = pair.differs.iter().map(format_difference).collect();
+    parts.extend(values_text(&pair.base, &same.collect::<Vec<_>>(), format_value));
     joined(&parts)
 }
 
-/// A share in per cent, signed: `+4.2 %`, `−66 %`; from ten times on, `× 12`. What is left of almost nothing is `−99.9 %`.
+/// A percentage, signed: `+4.2 %`, `−66 %`; from ten times on, `× 12`. A reduction to almost nothing is `−99.9 %`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
 pub(super) fn percent(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),
         Some(value) if value >= 899.5 => format!("× {}", count((1.0 + value / 100.0).round() as u64)),
         Some(value) if value.abs() < 9.95 => with_minus(&format!("{value:+.1} %")),
-        // A whole number would say that nothing is left.
+        // Rounded to whole numbers it would be −100 %.
         Some(value) if value <= -99.5 && value > -100.0 => with_minus(&format!("{:+.1} %", value.max(-99.9))),
         Some(value) => with_minus(&format!("{value:+.0} %")),
     }
 }
 
-/// The number of the base in microseconds; `≥ 30.0` where whoever measured told nothing beyond apart.
+/// The base's value in microseconds; `≥ 30.0` where it is only a lower bound.
 pub(super) fn base(tested: &Tested) -> String {
     at_least(tested.base_at_least, &micros_of(tested.base_ns))
 }
 
-/// The same of the new one.
+/// The new side's value, like `base`.
 pub(super) fn new(tested: &Tested) -> String {
     at_least(tested.new_at_least, &micros_of(tested.new_ns))
 }
 
-/// By how much they differ; of bounds what follows from them.
+/// The difference; between bounds, what follows from them.
 pub(super) fn difference(tested: &Tested) -> String {
     let text = signed_micros(tested.difference_ns);
     match (tested.base_at_least, tested.new_at_least) {
@@ -124,13 +131,13 @@ pub(super) fn difference(tested: &Tested) -> String {
     }
 }
 
-/// The same in per cent of the base, where both are numbers.
+/// The difference in per cent of the base; `–` where a side is a bound.
 pub(super) fn percent_apart(tested: &Tested) -> String {
-    let is_known = !tested.base_at_least && !tested.new_at_least;
-    percent(tested.percent(tested.difference_ns).filter(|_| is_known))
+    let is_exact = !tested.base_at_least && !tested.new_at_least;
+    percent(tested.percent(tested.difference_ns).filter(|_| is_exact))
 }
 
-/// `95 %` of 0.95.
+/// 0.95 → `95 %`.
 pub(super) fn percent_of(share: f64) -> String {
     let text = format!("{:.1}", 100.0 * share);
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
@@ -163,27 +170,31 @@ pub(super) fn tally(comparison: &Comparison) -> String {
         Verdict::Equivalent,
         Verdict::Inconclusive,
     ];
-    let number = |one: Verdict| comparison.verdicts().filter(|verdict| *verdict == one).count();
-    let part = |one: Verdict| Some((number(one), one)).filter(|(number, _)| *number > 0);
-    let parts: Vec<String> =
-        ALL.into_iter().filter_map(part).map(|(number, one)| format!("{number} {}", verdict(one))).collect();
+    let number =
+        |verdict: Verdict| comparison.verdicts().filter(|pair_verdict| *pair_verdict == verdict).count();
+    let part = |verdict: Verdict| Some((number(verdict), verdict)).filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = ALL
+        .into_iter()
+        .filter_map(part)
+        .map(|(number, kind)| format!("{number} {}", verdict(kind)))
+        .collect();
     if parts.is_empty() { "nothing could be compared".to_owned() } else { parts.join(", ") }
 }
 
-/// Whether nothing of it was tested: whole distributions stand side by side.
+/// Whether nothing was tested because only distributions were compared.
 pub(super) fn is_untested(comparison: &Comparison) -> bool {
     let mut compared = comparison.compared.iter().peekable();
-    compared.peek().is_some() && compared.all(|one| one.design == Design::Distributions)
+    compared.peek().is_some() && compared.all(|pair| pair.design == Design::Distributions)
 }
 
-/// Nobody measures so many times longer.
+/// Beyond so many times the units, a longer run is not proposed.
 const MOST_WORTH_SAYING: usize = 20;
 
 fn pairs_of_turns(pairs: usize) -> String {
     if pairs == 1 { "1 pair of turns".to_owned() } else { format!("{pairs} pairs of turns") }
 }
 
-/// Why a comparison is inconclusive; what would help is said once for all of them.
+/// Why a comparison is inconclusive. What would help is said once, by `next_step`.
 pub(super) fn inconclusive(reason: Inconclusive) -> String {
     match reason {
         Inconclusive::TwoDistributions => "Two distributions side by side, not tested.".into(),
@@ -209,21 +220,25 @@ pub(super) fn inconclusive(reason: Inconclusive) -> String {
     }
 }
 
-/// Why a statistic is not there.
-pub(super) fn left_out(one: LeftOut, design: Design) -> String {
-    let of_what = match design {
+/// Why a statistic is missing.
+pub(super) fn left_out(left_out: LeftOut, design: Design) -> String {
+    let scope = match design {
         Design::Interleaved => "per turn",
         Design::Separate | Design::Distributions => "per recording",
     };
     format!(
-        "{} needs {} {of_what}; only {}.",
-        statistic(one.statistic, design),
-        if one.needed == 1 { "1 wake-up".to_owned() } else { format!("{} wake-ups", count(one.needed)) },
-        count(one.wakeups)
+        "{} needs {} {scope}; only {}.",
+        statistic(left_out.statistic, design),
+        if left_out.needed == 1 {
+            "1 wake-up".to_owned()
+        } else {
+            format!("{} wake-ups", count(left_out.needed))
+        },
+        count(left_out.wakeups)
     )
 }
 
-/// Of which pairs a number says nothing, if of any.
+/// The number of pairs of turns with too few wake-ups for the statistic; `None` if none.
 pub(crate) fn short_pairs(tested: &Tested) -> Option<String> {
     let (pairs, short) = (tested.units.0, tested.short_pairs);
     (short > 0).then(|| {
@@ -236,23 +251,25 @@ pub(crate) fn short_pairs(tested: &Tested) -> Option<String> {
     })
 }
 
-/// Why nothing is extrapolated: each reason once, however many conditions it is about.
+/// Why nothing is extrapolated: each reason once.
 pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
     let mut lines = Vec::new();
-    let clusters = |one: &Refusal| match one {
+    let clusters = |refusal: &Refusal| match refusal {
         Refusal::TooFewClusters { clusters, needed } => Some((*clusters, *needed)),
         _ => None,
     };
-    let few: Vec<(usize, usize)> = refusals.iter().filter_map(clusters).collect();
-    if let (Some((least, needed)), Some((most, _))) = (few.iter().min(), few.iter().max()) {
-        let found = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let cluster_counts: Vec<(usize, usize)> = refusals.iter().filter_map(clusters).collect();
+    if let (Some((fewest, needed)), Some((most, _))) =
+        (cluster_counts.iter().min(), cluster_counts.iter().max())
+    {
+        let range = if fewest == most { fewest.to_string() } else { format!("{fewest} to {most}") };
         lines.push(format!(
-            "\"Once an hour\" needs {needed} clusters of late wake-ups; there are {found} (a cluster ends after a second without \
+            "\"Once an hour\" needs {needed} clusters of late wake-ups; there are {range} (a cluster ends after a second without \
              any)."
         ));
     }
-    for one in refusals {
-        let line = match one {
+    for refusal in refusals {
+        let line = match refusal {
             Refusal::TooFewClusters { .. } => continue,
             Refusal::HalvesDiffer { .. } => {
                 "the first half of the run differs from the second: the machine changed"
@@ -268,16 +285,15 @@ pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
     lines
 }
 
-/// What the sides are called: what they differ in, where that is one thing.
-pub(super) fn sides(one: &Compared) -> [String; 2] {
-    match one.differs.as_slice() {
-        [by] => [value_of(by, &by.base), value_of(by, &by.new)],
+/// Names of the two sides: their values where one property differs.
+pub(super) fn sides(pair: &Compared) -> [String; 2] {
+    match pair.differs.as_slice() {
+        [difference] => [value_of(difference, &difference.base), value_of(difference, &difference.new)],
         _ => ["base".to_owned(), "new".to_owned()],
     }
 }
 
-/// What the column of differences is called. It is no difference of the two columns before it: one pair may be
-/// slow as a whole and another quick, and each pair is compared for itself.
+/// Heading of the difference column. It is not the difference of the two columns before it: each pair of turns or stretches is compared, because one pair may be slow as a whole and another quick.
 pub(super) const fn differ_by(design: Design) -> &'static str {
     match design {
         Design::Interleaved => "paired difference",
@@ -286,14 +302,14 @@ pub(super) const fn differ_by(design: Design) -> &'static str {
     }
 }
 
-/// What stands in the columns, said where the first pair of its kind is; of several pairs without the names of this one.
-pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String> {
-    let first = comparison.compared.iter().find(|other| other.design == one.design);
-    if first.is_some_and(|first| !std::ptr::eq(first, one)) {
+/// What the columns contain, for the first pair of each design; with several pairs, without the names of the sides.
+pub(super) fn columns(comparison: &Comparison, pair: &Compared) -> Option<String> {
+    let first_pair = comparison.compared.iter().find(|other| other.design == pair.design);
+    if first_pair.is_some_and(|first_pair| !std::ptr::eq(first_pair, pair)) {
         return None;
     }
-    let sides = if comparison.compared.len() > 1 { "each side".to_owned() } else { sides(one).join(", ") };
-    let (unit, each) = match one.design {
+    let sides = if comparison.compared.len() > 1 { "each side".to_owned() } else { sides(pair).join(", ") };
+    let (unit, each) = match pair.design {
         Design::Distributions => return Some(format!("{sides}: all its values")),
         Design::Interleaved => ("turns", "new minus base of each pair"),
         Design::Separate => ("stretches", "each stretch of new minus each of base"),
@@ -301,13 +317,13 @@ pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String>
     Some(format!(
         "{sides}: the typical value of its {unit} (Hodges–Lehmann; `howlate show` has that of all wake-ups together); {}: the same of \
          {each}",
-        differ_by(one.design)
+        differ_by(pair.design)
     ))
 }
 
-/// Where the columns of the two sides lie apart otherwise than what was found between them.
-pub(super) fn sides_disagree(one: &Compared, tested: &Tested) -> Option<String> {
-    let (unit, because) = match one.design {
+/// A note where the difference of the two columns contradicts the tested difference.
+pub(super) fn sides_disagree(pair: &Compared, tested: &Tested) -> Option<String> {
+    let (unit, because) = match pair.design {
         Design::Interleaved => ("turns", "because some rounds were slow, or fast, on both sides at once"),
         Design::Separate => ("stretches", "because a few of them lie far from the rest"),
         Design::Distributions => return None,
@@ -315,46 +331,49 @@ pub(super) fn sides_disagree(one: &Compared, tested: &Tested) -> Option<String> 
     tested.sides_disagree().then(|| {
         format!(
             "{}: the two typical values are {} µs apart, {because}. By {unit}, the difference is {} µs; this is what was tested.",
-            statistic(tested.statistic, one.design),
+            statistic(tested.statistic, pair.design),
             signed_micros(tested.new_ns - tested.base_ns),
             signed_micros(tested.difference_ns)
         )
     })
 }
 
-/// Names of rows about one side of a pair of conditions.
-pub(super) struct Rows<'a> {
+/// Names of rows that are about one side of a pair of conditions.
+pub(super) struct RowNames<'a> {
     report: &'a ComparisonReport<'a>,
-    /// What tells the pairs apart.
-    telling: Vec<Property>,
+    /// The properties in which the pairs differ.
+    distinguishing: Vec<Property>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowNames<'a> {
     pub(super) fn new(report: &'a ComparisonReport<'_>) -> Self {
-        let bases: Vec<_> = report.comparison.compared.iter().map(|one| &one.base).collect();
-        Self { report, telling: telling(&bases) }
+        let bases: Vec<_> = report.comparison.compared.iter().map(|pair| &pair.base).collect();
+        Self { report, distinguishing: distinguishing_properties(&bases) }
     }
 
-    /// A side's value of what differs, what else differs between the rows, and where there is nothing, its recording.
-    pub(super) fn name(&self, one: &Compared, is_base: bool) -> String {
-        let condition = if is_base { &one.base } else { &one.new };
-        let value = |by: &Difference| value_of(by, if is_base { &by.base } else { &by.new });
-        let mut parts: Vec<String> = one.differs.iter().map(value).collect();
+    /// The side's value of the compared property, the other properties that distinguish the rows, and failing those, the recording.
+    pub(super) fn name(&self, pair: &Compared, is_base: bool) -> String {
+        let condition = if is_base { &pair.base } else { &pair.new };
+        let value = |difference: &Difference| {
+            value_of(difference, if is_base { &difference.base } else { &difference.new })
+        };
+        let mut parts: Vec<String> = pair.differs.iter().map(value).collect();
         if parts.is_empty() {
-            parts.push(if is_base { self.report.base.0 } else { self.report.new_path(one) }.to_owned());
+            parts.push(if is_base { self.report.base.0 } else { self.report.new_path(pair) }.to_owned());
         }
-        let differs = |property: Property| one.differs.iter().any(|by| by.property == property.name());
-        let others = self.telling.iter().copied().filter(|property| !differs(*property));
-        parts.extend(phrases(condition, &others.collect::<Vec<_>>()));
+        let differs =
+            |property: Property| pair.differs.iter().any(|difference| difference.property == property.name());
+        let distinguishing = self.distinguishing.iter().copied().filter(|property| !differs(*property));
+        parts.extend(phrases(condition, &distinguishing.collect::<Vec<_>>()));
         joined(&parts)
     }
 }
 
 /// How the two sides were measured.
-pub(super) fn design(one: &Compared) -> String {
-    let Some(first) = one.statistics.first() else { return String::new() };
+pub(super) fn design(pair: &Compared) -> String {
+    let Some(first) = pair.statistics.first() else { return String::new() };
     let (base, new) = first.units;
-    match one.design {
+    match pair.design {
         Design::Interleaved => format!("{}, interleaved", pairs_of_turns(base)),
         Design::Distributions => "two distributions, not tested".to_owned(),
         Design::Separate if base == new => format!("{base} stretches of each"),
@@ -362,11 +381,11 @@ pub(super) fn design(one: &Compared) -> String {
     }
 }
 
-/// What to know of the design.
+/// A caution about runs that were not interleaved.
 pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<String> {
-    let separate = report.comparison.compared.iter().filter(|one| one.design == Design::Separate);
+    let separate = report.comparison.compared.iter().filter(|pair| pair.design == Design::Separate);
     let covered =
-        separate.flat_map(|one| [&one.base_maximum, &one.new_maximum]).flatten().map(|max| max.covered);
+        separate.flat_map(|pair| [&pair.base_maximum, &pair.new_maximum]).flatten().map(|max| max.covered);
     let shortest = covered.min().filter(|_| !is_one_after_the_other(report))?;
     Some(format!(
         "These were measured one after the other: what changes more slowly than {}, a hundredth of the shorter run, can look like a \
@@ -376,21 +395,21 @@ pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<String> {
     ))
 }
 
-/// Whether a difference was found of which nobody knows where it comes from; then the answer says so.
+/// Whether a difference was found that may be a drift of the machine.
 pub(super) fn is_one_after_the_other(report: &ComparisonReport<'_>) -> bool {
     report.all().any(|(_, tested)| tested.inconclusive == Some(Inconclusive::OneAfterTheOther))
 }
 
-/// What spoils a comparison: settings that were refused, runs that were cut, conditions without a partner.
+/// What limits a comparison: refused settings, truncated runs, conditions without a counterpart.
 pub(super) fn caveats(report: &ComparisonReport<'_>) -> Vec<String> {
-    let mut notes: Vec<String> = itself(report).collect();
-    let mut said: HashSet<String> = notes.iter().cloned().collect();
+    let mut notes: Vec<String> = same_recordings(report).collect();
+    let mut seen: HashSet<String> = notes.iter().cloned().collect();
     for (path, analysis) in std::iter::once(&report.base).chain(report.news) {
-        let of_conditions = analysis.outcomes().iter().flat_map(|outcome| outcome.caveats());
-        let of_weight: Vec<Caveat> =
-            analysis.caveats.iter().cloned().chain(of_conditions).filter(is_of_weight).collect();
-        let told = sentences(&of_weight).into_iter().map(|(note, _)| format!("{path}: {note}"));
-        notes.extend(told.filter(|note| said.insert(note.clone())));
+        let condition_caveats = analysis.outcomes().iter().flat_map(|outcome| outcome.caveats());
+        let relevant: Vec<Caveat> =
+            analysis.caveats.iter().cloned().chain(condition_caveats).filter(is_relevant).collect();
+        let texts = sentences(&relevant).into_iter().map(|(note, _)| format!("{path}: {note}"));
+        notes.extend(texts.filter(|note| seen.insert(note.clone())));
     }
     if report.comparison.alone > 0 {
         let alone = report.comparison.alone;
@@ -400,25 +419,26 @@ pub(super) fn caveats(report: &ComparisonReport<'_>) -> Vec<String> {
     notes
 }
 
-/// What is the base once more, under another name or the same: nothing can differ.
-fn itself(report: &ComparisonReport<'_>) -> impl Iterator<Item = String> {
-    let (base, of_base) = report.base;
+/// A note for each new recording that is the base itself.
+fn same_recordings(report: &ComparisonReport<'_>) -> impl Iterator<Item = String> {
+    let (base, base_analysis) = report.base;
     let run = |analysis: &Analysis| {
         let header = &analysis.header;
         (header.id.clone(), header.started.clone(), header.at)
     };
-    // Files of other programs have neither a number nor a time of their own.
-    let has_identity = of_base.header.id.is_some() || of_base.header.at != MonotonicTime::from_nanos(0);
+    // Imported files have neither an id nor a start time.
+    let has_identity =
+        base_analysis.header.id.is_some() || base_analysis.header.at != MonotonicTime::from_nanos(0);
     let is_base =
-        move |name: &str, other: &Analysis| name == base || has_identity && run(other) == run(of_base);
+        move |name: &str, other: &Analysis| name == base || has_identity && run(other) == run(base_analysis);
     let same = report.news.iter().filter(move |(name, analysis)| is_base(name, analysis));
     same.map(move |(name, _)| {
         format!("{name} and {base} are the same recording. `--by` compares its conditions.")
     })
 }
 
-/// Whether a caveat changes what a comparison means; page faults and shared CPUs hit both sides.
-const fn is_of_weight(caveat: &Caveat) -> bool {
+/// Whether a caveat affects a comparison; page faults and shared CPUs affect both sides alike.
+const fn is_relevant(caveat: &Caveat) -> bool {
     !matches!(
         caveat,
         Caveat::PageFaults { .. }
@@ -446,8 +466,8 @@ mod tests {
 
     #[test]
     fn almost_nothing_is_not_nothing() {
-        let shown =
+        let texts =
             [-100.0, -99.97, -99.6, -99.2, -4.24, 0.0, 66.6, 1_100.0].map(|value| percent(Some(value)));
-        assert_eq!(shown, ["−100 %", "−99.9 %", "−99.6 %", "−99 %", "−4.2 %", "+0.0 %", "+67 %", "× 12"]);
+        assert_eq!(texts, ["−100 %", "−99.9 %", "−99.6 %", "−99 %", "−4.2 %", "+0.0 %", "+67 %", "× 12"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What settings came to, in words.
+//! Names and sentences of `howlate tune`.
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
 use howlate_model::{Activation, EndReason, Span};
@@ -7,7 +7,7 @@ use super::{TuneReport, TunedProgram};
 use crate::ending::early_ending;
 use crate::numbers::{length, micros_of, rough};
 
-/// What a number is called.
+/// Name of a statistic.
 pub(super) const fn number(statistic: Statistic) -> &'static str {
     match statistic {
         Statistic::P50 => "the median",
@@ -17,7 +17,7 @@ pub(super) const fn number(statistic: Statistic) -> &'static str {
     }
 }
 
-/// Nanoseconds with the unit that suits them.
+/// A duration with its unit.
 pub(super) fn time(nanos: f64) -> String {
     if nanos.abs() >= 999_500.0 {
         format!("{} ms", micros_of(nanos / 1e3))
@@ -26,7 +26,7 @@ pub(super) fn time(nanos: f64) -> String {
     }
 }
 
-/// The whole answer.
+/// The answer in a sentence.
 pub(super) fn answer(report: &TuneReport<'_>) -> String {
     let recommended = report.recommended();
     match (report.promised().filter(|_| !recommended.is_empty()), early_ending(report.analysis)) {
@@ -38,7 +38,7 @@ pub(super) fn answer(report: &TuneReport<'_>) -> String {
     }
 }
 
-/// Before settings are tried on a program: for how long it has to run.
+/// How long the program has to run, before settings are tried on it.
 pub fn tune_takes(program: &TunedProgram, budget: Span) -> String {
     format!(
         "Trying settings on {} takes up to {} (`--budget`); it has to run that long.",
@@ -61,27 +61,30 @@ fn longer_run(report: &TuneReport<'_>) -> String {
     }
 }
 
-/// What turns are of, and what too few wake-ups come in them for.
+/// What a turn is, and for which statistics it has too few wake-ups.
 pub(super) fn turns_of(program: &TunedProgram) -> String {
     let TunedProgram { name, pid, threads, turn_ns, wakeups_per_turn: wakeups, .. } = program;
     let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
-    let by: Vec<&str> = program.compared.iter().map(|one| compared(*one)).collect();
+    let compared: Vec<&str> = program.compared.iter().map(|activation| compared_time(*activation)).collect();
     let turns = format!(
         "Turns are {} of {name} (process {pid}, {threads}), with about {wakeups} wake-ups in each: {}.",
         length(*turn_ns),
-        by.join(" and ")
+        compared.join(" and ")
     );
-    let few = |of: &&Statistic| of.least() > *wakeups;
-    let few: Vec<&str> =
-        [Statistic::P50, Statistic::P99, Statistic::Max].iter().filter(few).map(|of| number(*of)).collect();
+    let few = |statistic: &&Statistic| statistic.least() > *wakeups;
+    let few: Vec<&str> = [Statistic::P50, Statistic::P99, Statistic::Max]
+        .iter()
+        .filter(few)
+        .map(|statistic| number(*statistic))
+        .collect();
     match few.as_slice() {
         [] => turns,
         few => format!("{turns} That is too few for {}: `--turn` makes them longer.", few.join(" and ")),
     }
 }
 
-/// What is compared of a program's wake-ups.
-const fn compared(activation: Activation) -> &'static str {
+/// The time that is compared, by kind of activation.
+const fn compared_time(activation: Activation) -> &'static str {
     match activation {
         Activation::Timer => "how late they are from the time that the timer was set to",
         Activation::HandedOn => "where a deadline was handed on, from that",
@@ -113,7 +116,7 @@ fn nothing_tried(report: &TuneReport<'_>) -> String {
 
 fn promise(report: &TuneReport<'_>, names: &[&str], promised: &super::ConfirmedNumber) -> String {
     let settings = match names {
-        [one] => format!("One setting helps here, {one}:"),
+        [setting] => format!("One setting helps here, {setting}:"),
         many => format!("{} settings help here, {}: together", many.len(), many.join(" and ")),
     };
     let interval = promised.after.interval_ns.map_or_else(String::new, |(low, high)| {
@@ -127,30 +130,35 @@ fn promise(report: &TuneReport<'_>, names: &[&str], promised: &super::ConfirmedN
     )
 }
 
-/// What the baseline against itself gave.
+/// The comparison of the baseline with itself.
 pub(super) fn self_test(arm: &Arm) -> String {
-    let differs: Vec<&str> =
-        arm.tested.iter().filter(|one| is_different(one)).map(|one| number(one.statistic)).collect();
+    let differs: Vec<&str> = arm
+        .tested
+        .iter()
+        .filter(|tested| is_different(tested))
+        .map(|tested| number(tested.statistic))
+        .collect();
     if !differs.is_empty() {
         return format!(
             "The baseline against itself: {} differs, either by chance (one run in twenty) or because the machine changes from turn to turn. Do not trust small effects.",
             differs.join(" and ")
         );
     }
-    let could = |one: &Tested| Some(format!("{} {}", number(one.statistic), time(one.detectable_ns?)));
-    let could: Vec<String> = arm.tested.iter().filter_map(could).collect();
+    let detectable =
+        |tested: &Tested| Some(format!("{} {}", number(tested.statistic), time(tested.detectable_ns?)));
+    let detectable: Vec<String> = arm.tested.iter().filter_map(detectable).collect();
     format!(
         "The baseline against itself: no difference found, as it should be (detectable: {}).",
-        could.join(", ")
+        detectable.join(", ")
     )
 }
 
-/// Whether a condition was told from itself.
+/// Whether a difference was found.
 pub(super) const fn is_different(tested: &Tested) -> bool {
     matches!(tested.verdict, Verdict::Better | Verdict::Worse)
 }
 
-/// A verdict in the table.
+/// Verdict in the table.
 pub(super) const fn verdict(tested: &Tested) -> &'static str {
     match tested.verdict {
         Verdict::Better => "better",

@@ -7,46 +7,48 @@ use howlate_model::Latency;
 use crate::numbers::{count, length, round, signed_latency};
 
 /// Where the steps are.
-pub(super) fn headline(found: &Staircase) -> String {
-    let (Some(first), Some(last)) = (found.lengths.first(), found.lengths.last()) else {
+pub(super) fn headline(staircase: &Staircase) -> String {
+    let (Some(first), Some(last)) = (staircase.lengths.first(), staircase.lengths.last()) else {
         return String::new();
     };
     let (first, last) = (length(*first), length(*last));
-    let at: Vec<String> = found.steps.iter().map(place).collect();
+    let at: Vec<String> = staircase.steps.iter().map(place).collect();
     match &at[..] {
         [] => {
-            let late = found.levels.first().map_or_else(Latency::default, |level| level.late);
+            let late = staircase.levels.first().map_or_else(Latency::default, |level| level.late);
             format!("No step: sleeps of {first} to {last} return about {late} late, whatever their length.")
         }
-        [one] => format!("The lateness of sleeps has one step: {one}."),
+        [step] => format!("The lateness of sleeps has one step: {step}."),
         several => format!("The lateness of sleeps has {} steps: {}.", several.len(), several.join(", ")),
     }
 }
 
-/// `at 160 µs (+6.94 µs)`; no length is claimed that is not known.
+/// `at 160 µs (+6.94 µs)`; a range where the position is uncertain.
 fn place(step: &LengthStep) -> String {
     let [before, after] = step.between.map(length);
-    let place = match uncertain(step).is_empty() {
+    let place = match uncertainty(step).is_empty() {
         true => format!("at {}", length(step.at)),
         false => format!("between {before} and {after}"),
     };
     format!("{place} ({})", signed_latency(step.rise.as_nanos() as f64))
 }
 
-/// Why one is there, and what shows that.
+/// The cause of a step, and the evidence.
 pub(crate) fn sentence(step: &LengthStep) -> String {
-    let shown = match step.claim {
+    let cause = match step.claim {
         CauseClaim::Shown => what_is(&step.cause),
         CauseClaim::Consistent => format!("{}consistent with {}", leaving_idle(step), what_is(&step.cause)),
         CauseClaim::Unexplained => "not explained".to_owned(),
     };
-    let mut text = format!("At {}: {shown}{}.", length(step.at), by_control(step));
-    let more = [why(&step.cause), counted(&step.entered), uncertain(step)];
-    more.iter().filter(|one| !one.is_empty()).for_each(|one| text.push_str(&format!(" {one}")));
+    let mut text = format!("At {}: {cause}{}.", length(step.at), by_control(step));
+    let more = [why(&step.cause), idle_state_change(&step.entered), uncertainty(step)];
+    for sentence in more.iter().filter(|sentence| !sentence.is_empty()) {
+        text.push_str(&format!(" {sentence}"));
+    }
     text
 }
 
-/// What a control shows even where it does not tell which of several causes it was.
+/// Any control proves at least that the step is the cost of leaving idle.
 fn leaving_idle(step: &LengthStep) -> &'static str {
     if step.control.is_some() { "leaving idle, " } else { "" }
 }
@@ -61,11 +63,12 @@ fn what_is(cause: &StepCause) -> String {
     }
 }
 
-/// `: 0.21 µs of 6.94 µs are left with the CPU kept awake`, or what each control leaves.
+/// `: 0.21 µs of 6.94 µs are left with the CPU kept awake`, or that no control removed it.
 fn by_control(step: &LengthStep) -> String {
     let rise = unsigned(step.rise);
-    if let Some(found) = step.controls.iter().find(|one| Some(one.control) == step.control) {
-        return format!("; {} of {rise} are left {}", found.left, control_in_words(found.control));
+    if let Some(controlled) = step.controls.iter().find(|controlled| Some(controlled.control) == step.control)
+    {
+        return format!("; {} of {rise} are left {}", controlled.left, control_in_words(controlled.control));
     }
     if step.controls.is_empty() { "; no control was tried" } else { "; no control made it vanish" }.to_owned()
 }
@@ -74,7 +77,7 @@ fn unsigned(rise: Latency) -> Latency {
     Latency::from_nanos(rise.as_nanos().abs())
 }
 
-/// What is known of the cause, and what to do.
+/// Facts on the cause, and what to do.
 fn why(cause: &StepCause) -> String {
     match cause {
         StepCause::IdleState { residency, exit_latency, .. } => format!(
@@ -95,25 +98,25 @@ fn why(cause: &StepCause) -> String {
     }
 }
 
-/// The idle state whose use changes most, where that is much.
-fn counted(entered: &[IdleStateEntries]) -> String {
+/// The idle state whose use changes most, if by much.
+fn idle_state_change(entered: &[IdleStateEntries]) -> String {
     const MUCH: f64 = 0.3;
-    let change = |one: &IdleStateEntries| (one.per_sleep_above - one.per_sleep_below).abs();
-    let most = entered.iter().max_by(|one, other| change(one).total_cmp(&change(other)));
-    most.filter(|one| change(one) >= MUCH).map_or_else(String::new, |one| {
+    let change = |state: &IdleStateEntries| (state.per_sleep_above - state.per_sleep_below).abs();
+    let most = entered.iter().max_by(|state, other_state| change(state).total_cmp(&change(other_state)));
+    most.filter(|state| change(state) >= MUCH).map_or_else(String::new, |state| {
         format!(
             "Entries of {} per sleep: {} before the step, {} after it (cpuidle).",
-            one.name,
-            round(one.per_sleep_below),
-            round(one.per_sleep_above)
+            state.name,
+            round(state.per_sleep_below),
+            round(state.per_sleep_above)
         )
     })
 }
 
-/// Where it may lie, if that is not between two neighbours.
-fn uncertain(step: &LengthStep) -> String {
+/// The range of a step's position, if not between neighbouring lengths.
+fn uncertainty(step: &LengthStep) -> String {
     let [before, after] = step.between;
-    /// Two neighbours of the sweep are 1.28 times apart at most.
+    /// Neighbouring lengths of a sweep differ by at most a factor of 1.28.
     const NEIGHBOURS: f64 = 1.3;
     let apart = after.as_nanos() as f64 / before.as_nanos().max(1) as f64;
     if apart <= NEIGHBOURS {
@@ -122,7 +125,7 @@ fn uncertain(step: &LengthStep) -> String {
     format!("It lies between {} and {}.", length(before), length(after))
 }
 
-/// How a control is called above a column.
+/// Column heading of a control.
 pub(super) const fn control_name(control: StepControl) -> &'static str {
     match control {
         StepControl::Awake => "CPU awake",
@@ -131,7 +134,7 @@ pub(super) const fn control_name(control: StepControl) -> &'static str {
     }
 }
 
-/// How it is called in a sentence.
+/// Description of a control.
 pub(super) const fn control_in_words(control: StepControl) -> &'static str {
     match control {
         StepControl::Awake => "with the CPU kept awake",
@@ -140,19 +143,21 @@ pub(super) const fn control_in_words(control: StepControl) -> &'static str {
     }
 }
 
-/// What was measured, how, and what was not.
-pub(super) fn how(found: &Staircase, analysis: &Analysis) -> String {
-    let condition = analysis.header.conditions.get(found.condition as usize);
-    let call = condition.map_or_else(String::new, |one| format!(" by {}", one.work.mechanism()));
-    let cpu = condition.and_then(|one| one.cpu).map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    let one_in = round_up(1.0 / found.false_alarms);
-    let refused = found.dma_latency_refused.as_ref().map_or_else(String::new, |reason| {
+/// How the sweep was measured, and which controls are missing.
+pub(super) fn how(staircase: &Staircase, analysis: &Analysis) -> String {
+    let condition = analysis.header.conditions.get(staircase.condition as usize);
+    let call = condition.map_or_else(String::new, |condition| format!(" by {}", condition.work.mechanism()));
+    let cpu = condition
+        .and_then(|condition| condition.cpu)
+        .map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let one_in = round_up(1.0 / staircase.false_alarms);
+    let refused = staircase.dma_latency_refused.as_ref().map_or_else(String::new, |reason| {
         format!(" Not tried: /dev/cpu_dma_latency at 0, which needs root ({reason}).")
     });
     format!(
         "{} lengths{call}{cpu}, {} rounds in random order; noise alone shows a step in at most 1 of {one_in} runs.{refused}",
-        found.lengths.len(),
-        count(found.rounds as u64)
+        staircase.lengths.len(),
+        count(staircase.rounds as u64)
     )
 }
 
