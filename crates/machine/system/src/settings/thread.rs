@@ -205,7 +205,7 @@ pub(crate) const MEMORY_LOCK: Tunable = Tunable {
         PermanentText::Line("C", "mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);"),
         PermanentText::Line(
             "Rust",
-            "rustix::mm::mlockall(MlockAllFlags::CURRENT_CLOCKSOURCE | MlockAllFlags::FUTURE)?;",
+            "rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;",
         ),
         PermanentText::Line("Python", "ctypes.CDLL(None).mlockall(3)"),
     ],
