@@ -203,10 +203,7 @@ pub(crate) const MEMORY_LOCK: Tunable = Tunable {
     permanent: &[
         PermanentText::Line("systemd", "LimitMEMLOCK=infinity, and mlockall in the program"),
         PermanentText::Line("C", "mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);"),
-        PermanentText::Line(
-            "Rust",
-            "rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;",
-        ),
+        PermanentText::Line("Rust", "rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;"),
         PermanentText::Line("Python", "ctypes.CDLL(None).mlockall(3)"),
     ],
 };
