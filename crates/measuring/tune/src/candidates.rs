@@ -2,7 +2,7 @@
 
 use howlate_model::{Condition, PermanentSetting, SettingWrite};
 use howlate_procfs::Root;
-use howlate_render::{TrialStatus, SettingTrial};
+use howlate_render::{SettingTrial, TrialStatus};
 use howlate_system::settings::{AppliesTo, Change, ThreadSetting, Tunable, TunableState, TunableStatus, all};
 
 use crate::condition_with_setting::{NoEffect, with_setting, writes};
@@ -50,7 +50,7 @@ impl TuneCandidates {
         };
         // The one that changes nothing is listed only if it was named.
         let is_listed = |candidate: &TuneCandidate| {
-            !candidate.state.changes_nothing() || candidate.fate != TrialStatus::NotAsked
+            !candidate.state.changes_nothing() || candidate.fate != TrialStatus::NotRequested
         };
         Self { all: all().map(candidate).filter(is_listed).collect() }
     }

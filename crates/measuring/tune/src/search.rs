@@ -339,7 +339,11 @@ impl Search {
         self.trials.add(|condition| with(condition, &backward).and_then(|_| with(condition, &forward)))
     }
 
-    fn after_combination(&mut self, track: &Track, mut combination: SettingCombination) -> Option<AdaptiveStep> {
+    fn after_combination(
+        &mut self,
+        track: &Track,
+        mut combination: SettingCombination,
+    ) -> Option<AdaptiveStep> {
         if let Some((next, variant, from)) = combination.candidate.take() {
             let confidence = 1.0 - (1.0 - CONFIDENCE) / error_share(combination.steps);
             let mut trial = Trial::new(1, self.goal, 1, confidence);

@@ -15,14 +15,14 @@ const OF_THE_RUN: Span = Span::from_nanos(u64::MAX);
 
 /// Timeline files of a run.
 #[derive(Debug)]
-pub(super) struct TimelineFiles {
+pub(super) struct RunTimelines {
     beside: TimelineFiles,
     worst: WorstTimelines,
     asked_for: usize,
     not_written: u64,
 }
 
-impl TimelineFiles {
+impl RunTimelines {
     /// Keeps the `most` worst wake-ups.
     pub(super) fn new(beside: TimelineFiles, most: usize) -> Self {
         let worst = WorstTimelines::new(TimelineQuota { count: most, each: OF_THE_RUN });
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_worst_replace_the_mildest_and_what_was_asked_for_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = TimelineFiles::new(TimelineFiles::of(&folder.path().join("run.jsonl")).unwrap(), 2);
+        let mut files = RunTimelines::new(TimelineFiles::of(&folder.path().join("run.jsonl")).unwrap(), 2);
         let mut keep = |ran: i64, ms: i64| {
             let window = TimelineWindow::around(late(ran, ms), Span::from_secs(2));
             assert!(files.is_one(Span::from_millis(ms.unsigned_abs()), at(ran)));
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn so_many_may_be_asked_for_and_what_fails_is_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = TimelineFiles::new(TimelineFiles::of(&folder.path().join("run.jsonl")).unwrap(), 2);
+        let mut files = RunTimelines::new(TimelineFiles::of(&folder.path().join("run.jsonl")).unwrap(), 2);
         for number in 0..100 {
             assert!(files.has_room_for_another());
             files.snap(at(0), at(number), &[]).unwrap();

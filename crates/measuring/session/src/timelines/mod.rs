@@ -23,7 +23,7 @@ use howlate_procfs::Root;
 use howlate_recording::TimelineFiles;
 use howlate_trace::CpuHistory;
 
-use self::files::TimelineFiles;
+use self::files::RunTimelines;
 pub use self::keep::Keep;
 use self::names::ThreadNames;
 use self::window::{TimelineWindow, lateness};
@@ -31,7 +31,7 @@ use self::window::{TimelineWindow, lateness};
 /// Keeps timelines.
 pub struct Timelines {
     history: CpuHistory,
-    files: TimelineFiles,
+    files: RunTimelines,
     remembered: Span,
     /// Whether the rings are being filled.
     runs: bool,
@@ -64,7 +64,7 @@ impl Timelines {
             .map_err(|reason| Caveat::TimelinesRefused { reason: reason.into() })?;
         Ok(Self {
             history,
-            files: TimelineFiles::new(beside, keep.most),
+            files: RunTimelines::new(beside, keep.most),
             remembered: keep.length,
             runs: false,
             above,

@@ -279,16 +279,13 @@ impl IncidentReport {
     fn sums(&self) -> IncidentSums {
         let missing = self.recording.missing();
         let all = waits_by_group(
-            self.recording.minutes.iter().flat_map(|minute| &minute.waits_by_group),
+            self.recording.minutes.iter().flat_map(|minute| &minute.groups),
             self.by,
             &self.users,
         );
         IncidentSums {
             culprits: culprits(self.recording.incidents.iter()).into_iter().map(culprit).collect(),
-            recurring_culprits: recurring_culprits(&self.recording)
-                .into_iter()
-                .map(recurring_entry)
-                .collect(),
+            recurring: recurring_culprits(&self.recording).into_iter().map(recurring_entry).collect(),
             group_by: self.by.name(),
             groups: all.into_iter().map(group).collect(),
             snaps: self.recording.snaps.clone(),

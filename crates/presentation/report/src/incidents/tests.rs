@@ -63,7 +63,7 @@ fn recorded_incidents(incidents: Vec<Incident>) -> IncidentReport {
         clock: None,
     };
     IncidentReport {
-        kept: RecordedIncidents { incidents, shorter: 0, minutes: vec![minute], snaps: vec![] },
+        recording: RecordedIncidents { incidents, shorter: 0, minutes: vec![minute], snaps: vec![] },
         machine: None,
         late_above: Some(LateThreshold::Length(Span::from_millis(5))),
         from: None,

@@ -52,7 +52,11 @@ fn not_record_folder(path: Option<&PathBuf>) -> Error {
 }
 
 /// The incidents of a folder within a range of time.
-pub(super) fn read(folder: &Path, moments: &TimeRangeArgs, by: Option<Grouping>) -> Result<IncidentReport, Error> {
+pub(super) fn read(
+    folder: &Path,
+    moments: &TimeRangeArgs,
+    by: Option<Grouping>,
+) -> Result<IncidentReport, Error> {
     let (now, zone) = (Timestamp::now(), TimeZone::system());
     let time_range = moments.time_range(now, &zone)?;
     Ok(reading::incidents(folder, time_range, by.unwrap_or_default(), user_names(), zone)?)
@@ -65,7 +69,7 @@ pub(super) const fn status(incidents: &IncidentReport) -> ExitStatus {
 /// The HTML page, with the timeline of the longest wait that has one.
 pub(super) fn page(folder: &Path, incidents: &IncidentReport) -> String {
     let longest = incidents
-        .kept
+        .recording
         .incidents
         .iter()
         .max_by_key(|incident| (incident.timeline.is_some(), incident.latency));
@@ -105,7 +109,7 @@ pub(super) fn print_trace(bytes: &[u8]) -> Result<(), Error> {
 }
 
 fn trace(folder: &Path, incidents: &IncidentReport) -> Result<ExitStatus, Error> {
-    let timelines = reading::timelines(folder, &incidents.kept.incidents);
+    let timelines = reading::timelines(folder, &incidents.recording.incidents);
     print_trace(&incidents.perfetto(timelines))?;
     Ok(status(incidents))
 }

@@ -44,12 +44,16 @@ pub(super) fn read(
     let read_folder = |folder: &PathBuf| record_folder::read(folder, moments, by);
     let incidents = folders.iter().map(read_folder).collect::<Result<Vec<IncidentReport>, _>>()?;
     let status = incidents.iter().map(record_folder::status).max().unwrap_or(ExitStatus::Done);
-    Ok((NodesIncidentReport { nodes: names(folders, &incidents).into_iter().zip(incidents).collect() }, status))
+    Ok((
+        NodesIncidentReport { nodes: names(folders, &incidents).into_iter().zip(incidents).collect() },
+        status,
+    ))
 }
 
 /// Names of the machines; with the folder where a name is missing or not unique.
 fn names(folders: &[PathBuf], incidents: &[IncidentReport]) -> Vec<String> {
-    let name = |incidents: &IncidentReport| incidents.machine.as_ref().and_then(|(node, _)| node.name.clone());
+    let name =
+        |incidents: &IncidentReport| incidents.machine.as_ref().and_then(|(node, _)| node.name.clone());
     let node_names: Vec<Option<String>> = incidents.iter().map(name).collect();
     let unique_name = |(folder, name): (&PathBuf, &Option<String>)| {
         let is_unique = node_names.iter().filter(|other| *other == name).count() == 1;

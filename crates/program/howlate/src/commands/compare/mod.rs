@@ -31,8 +31,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitStatus, Error> {
     };
     let named: Vec<(&str, &Analysis)> =
         names.iter().zip(&tracks).map(|(name, track)| (name.as_str(), &track.analysis)).collect();
-    let report =
-        ComparisonReport { comparison: &comparison, criteria: criteria, base: named[0], news: &named[1..] };
+    let report = ComparisonReport { comparison: &comparison, criteria, base: named[0], news: &named[1..] };
     let detail = detail(args.details, None);
     terminal::print_or_json(&format_report(&report, format, detail)?, format == ComparisonFormat::Json)?;
     Ok(status(&comparison, &tracks))

@@ -157,7 +157,10 @@ pub(super) fn check_same_fleet(fleet: &Fleet, args: &FleetRunArgs) -> Result<(),
     let has_same_task = fleet.task == task_of(args)
         && plan(args)?.is_none_or(|plan| text(&fleet.path(PLAN)).is_ok_and(|text| text == plan));
     let has_same_nodes = has_same_size && is_every_node(&pods) == is_every_node(&fleet.pods);
-    match has_same_task && has_same_nodes && fleet.on == args.on.to_string() && fleet.arguments == args.arguments
+    match has_same_task
+        && has_same_nodes
+        && fleet.on == args.on.to_string()
+        && fleet.arguments == args.arguments
     {
         true => Ok(()),
         false => Err(Error::OtherFleet { path: fleet.folder.clone() }),

@@ -70,7 +70,7 @@ fn metrics(text: Arc<str>, request: &ContentRequest<'_>) -> ServedContent {
 
 /// The answer to an error, which may be temporary.
 fn unavailable(error: Error) -> ServedContent {
-    ServedContent::NotNow(legible_lines(&error.to_string()).into_owned())
+    ServedContent::Unavailable(legible_lines(&error.to_string()).into_owned())
 }
 
 fn print_addresses(server: &Server, is_json: bool) -> Result<(), Error> {

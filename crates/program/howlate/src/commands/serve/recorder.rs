@@ -21,7 +21,7 @@ const PAGE_PERIOD: &str = "24h";
 
 /// Serves the page of the last day, and counts of the incidents from now on.
 pub(super) fn serve(folder: &Path, server: &Server, is_json: bool) -> Result<ExitStatus, Error> {
-    let counts = Mutex::new((Follow::from_now(folder)?, LateCounts::default()));
+    let counts = Mutex::new((FolderFollower::from_now(folder)?, LateCounts::default()));
     let end = on_interrupt()?;
     if has_ended(folder) {
         eprint_wrapped(&format!("{}\n", record_has_ended(&shell_path(folder))));
@@ -42,7 +42,10 @@ fn page(folder: &Path) -> Result<String, Error> {
     Ok(record_folder::page(folder, &record_folder::read(folder, &moments, None)?))
 }
 
-fn count(counts: &Mutex<(Follow, LateCounts)>, request: &ContentRequest<'_>) -> Result<ServedContent, Error> {
+fn count(
+    counts: &Mutex<(FolderFollower, LateCounts)>,
+    request: &ContentRequest<'_>,
+) -> Result<ServedContent, Error> {
     let mut guard = counts.lock().unwrap_or_else(PoisonError::into_inner);
     let (follow, counts) = &mut *guard;
     follow.read(|line| counts.add(&line))?;

@@ -6,7 +6,7 @@ use howlate_model::{Span, shell_word};
 use howlate_plan::Plan;
 use howlate_render::{self as render, Detail};
 use howlate_session::{Environment, Request, Resume, TurnSettings};
-use howlate_tune::{TuneResult, Tuner, Reliability, wakeups_per_turn};
+use howlate_tune::{Reliability, TuneResult, Tuner, wakeups_per_turn};
 
 use super::formats::is_json;
 use super::{cyclic, detail, end_history, notify, request, sleep};
@@ -131,7 +131,7 @@ fn restore(is_json: bool) -> Result<ExitStatus, Error> {
         false => render::tune_restored(&restored.caveats),
     };
     terminal::print_or_json(&text, is_json)?;
-    Ok(if restored.is_whole() { ExitStatus::Done } else { ExitStatus::NotTrustworthy })
+    Ok(if restored.is_complete() { ExitStatus::Done } else { ExitStatus::NotTrustworthy })
 }
 
 fn plan(work: &mut TuneWork, environment: &Environment, seed: u64) -> Result<Plan, Error> {

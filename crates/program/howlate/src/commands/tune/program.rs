@@ -36,9 +36,12 @@ pub(super) fn run(args: &TuneProgram) -> Result<ExitStatus, Error> {
     failure.map_or(Ok(status), |failure| Err(failure.into()))
 }
 
-fn begin_sight(args: &TuneProgram, subject: &mut WatchTarget) -> Result<(Sight, Vec<Caveat>), Error> {
+fn begin_sight(
+    args: &TuneProgram,
+    subject: &mut WatchTarget,
+) -> Result<(ProgramObserver, Vec<Caveat>), Error> {
     let ChosenTracer { tracer, no_tracer_reason, caveats, .. } = ChosenTracer::choose(args.tracer, subject)?;
-    let sight = Sight::begin(tracer, subject, &args.options())?;
+    let sight = ProgramObserver::begin(tracer, subject, &args.options())?;
     match no_tracer_reason {
         // A running program cannot have marked loops for this howlate.
         Some(error) if matches!(subject, WatchTarget::Running(_)) => Err(error.into()),
@@ -53,15 +56,15 @@ fn measure(
     args: &TuneProgram,
     environment: &Environment,
     guard: Guard,
-    subject_and_sight: (&mut WatchTarget, &mut Sight),
+    subject_and_sight: (&mut WatchTarget, &mut ProgramObserver),
     caveats: Vec<Caveat>,
 ) -> Result<ExitStatus, Error> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let prepared =
-        PreparedProgram::begin(&args.options(), environment, guard, subject_and_sight, caveats, seed)?;
+        ProgramTuner::begin(&args.options(), environment, guard, subject_and_sight, caveats, seed)?;
     let turning = turning(prepared.settings(), args.printing.quiet)?;
     if !args.printing.quiet {
-        terminal::eprint(&format!("{}\n", prepared.how_long()));
+        terminal::eprint(&format!("{}\n", prepared.duration_text()));
     }
     let history = HistoryEntry::begin("tune", args.out.as_deref(), args.no_save);
     let history_path = history.path();
@@ -87,16 +90,16 @@ fn measure(
 /// Prints every setting with its state, without starting the program or changing anything.
 fn list_for(args: &TuneProgram) -> Result<ExitStatus, Error> {
     let environment = Environment::read();
-    let list_settings = |subject| look_at_settings(&args.options(), &subject, &environment);
+    let list_for_target = |subject| list_settings(&args.options(), &subject, &environment);
     let settings = match &args.process {
-        Some(process) => list_settings(Whom::Running(&howlate_watched_program::find_process(
+        Some(process) => list_for_target(TuneTarget::Running(&howlate_watched_program::find_process(
             &Root::live(),
             process,
             std::process::id(),
         )?)),
         None => {
             let program = args.program.first().map(|program| program.to_string_lossy());
-            list_settings(Whom::ToStart(&program.unwrap_or_default()))
+            list_for_target(TuneTarget::NotStarted(&program.unwrap_or_default()))
         }
     }?;
     list(&settings, &args.how, args.printing.json)
