@@ -459,10 +459,69 @@ fn a_setting_is_described_once() {
 fn every_crate_is_in_the_code_map() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     for package in packages() {
-        let manifest = package["manifest_path"].as_str().unwrap();
-        let folder =
-            Path::new(manifest).parent().unwrap().strip_prefix(root()).unwrap().display().to_string();
-        assert!(map.contains(&format!("`{folder}/`")), "ARCHITECTURE.md lacks `{folder}/`");
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        let folder = folder.strip_prefix(root()).unwrap();
+        // Crates have a table for each stage.
+        let row = match folder.strip_prefix("crates") {
+            Ok(of_stage) => {
+                let stage = of_stage.parent().unwrap().display();
+                let table = map.split(&format!("### `crates/{stage}/`")).nth(1).unwrap_or_default();
+                let name = of_stage.file_name().unwrap().to_string_lossy();
+                table.split("\n### ").next().unwrap().contains(&format!("| `{name}/` |"))
+            }
+            Err(_) => map.contains(&format!("| `{}/` |", folder.display())),
+        };
+        assert!(row, "ARCHITECTURE.md lacks {}", folder.display());
+    }
+}
+
+/// The table of what people add most: an example of each kind, as code and as users type or read it.
+const ADDED: &[(&str, &[&str])] = &[
+    ("a way to notify", &["PosixMq", "posix-mq"]),
+    ("a finding of `doctor`", &["ThermalThrottling", "thermal_throttling"]),
+    ("a cause of lateness", &["LongWork"]),
+];
+
+#[test]
+fn where_to_add_names_every_file() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for (kind, names) in ADDED {
+        let row = map.lines().find(|line| line.starts_with(&format!("| {kind} |")));
+        let row = row.unwrap_or_else(|| panic!("ARCHITECTURE.md says nothing on {kind}"));
+        let places: Vec<&str> = row.split('`').skip(1).step_by(2).filter(|text| text.contains('/')).collect();
+        assert!(places.iter().all(|place| root().join(place).exists()), "{row}");
+        for file in files_that_name(names) {
+            let is_listed = places.iter().any(|place| file.starts_with(place));
+            assert!(is_listed, "{file} names {names:?}: add it to the row of {kind} in ARCHITECTURE.md");
+        }
+    }
+}
+
+/// Sources outside tests, and pages written by hand, with one of these names as a word.
+fn files_that_name(names: &[&str]) -> Vec<String> {
+    let mut files = Vec::new();
+    rust_files(&root().join("crates"), &mut files);
+    files.extend(fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+    let found = files.iter().filter(|file| file.is_file()).filter(|file| {
+        let text = fs::read_to_string(file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap();
+        let is_generated = text.contains("made from the program") || file.extension().unwrap() == "json";
+        !is_generated && code.split(|letter| !is_of_word(letter)).any(|word| names.contains(&word))
+    });
+    let name = |file: &std::path::PathBuf| file.strip_prefix(root()).unwrap().display().to_string();
+    found.map(name).filter(|name| !name.contains("tests")).collect()
+}
+
+#[test]
+fn paths_in_the_guides_exist() {
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let paths = text.split('`').skip(1).step_by(2);
+        let paths = paths.filter(|path| path.starts_with("crates/") || path.starts_with("xtask/"));
+        for path in paths.filter(|path| !path.contains(['{', '*', ' '])) {
+            assert!(root().join(path).exists(), "{page}: there is no {path}");
+        }
     }
 }
 
