@@ -82,6 +82,8 @@ impl Root {
         let bytes = self.open(path).and_then(|file| Ok(read_bounded(file)?));
         match &bytes {
             Ok(bytes) => log::trace!("{path}: {} bytes", bytes.len()),
+            // Most files that are looked for belong to other machines.
+            Err(error @ Unreadable::Missing) => log::trace!("{path}: {error}"),
             Err(error) => log::debug!("{path}: {error}"),
         }
         Ok(text(bytes?).trim_matches(['\0', ' ', '\t', '\n']).to_owned())

@@ -6,11 +6,19 @@ use clap::{Arg, Command, CommandFactory};
 
 use super::Cli;
 
-/// Expands a command line: `tune` without a subject to `tune cyclic` or `tune program`, `howlate -- PROGRAM` to `howlate watch`, and
+/// Takes no value; behind the program of `watch` it is that program's.
+const DEBUG: &str = "--debug";
+
+/// Expands a command line: `--debug` before a command moves behind it, `tune` without a subject to `tune cyclic` or `tune program`, `howlate -- PROGRAM` to `howlate watch`, and
 /// `help --all` to its own command.
 pub fn expand_shorthand(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     const COMPLETE: [&str; 7] = ["cyclic", "sleep", "notify", "program", "-h", "--help", "help"];
     let mut arguments: Vec<OsString> = arguments.collect();
+    // An option of the program itself, which clap takes behind a command only.
+    let begins_with_debug = arguments.get(1).is_some_and(|word| word == DEBUG);
+    if begins_with_debug && arguments.get(2).is_some_and(|word| !is_option(&word.to_string_lossy())) {
+        arguments.swap(1, 2);
+    }
     if arguments.get(1).is_some_and(|word| word == "--") {
         arguments.insert(1, "watch".into());
     }
@@ -61,6 +69,7 @@ fn program_position(watch: &Command, arguments: &[&str]) -> Option<usize> {
     loop {
         match *arguments.get(place)? {
             "--" => return None,
+            DEBUG => place += 1,
             word if is_option(word) => {
                 place += match option_kind(watch, word) {
                     OptionKind::Unknown => return None,
@@ -128,6 +137,8 @@ mod tests {
                 "howlate watch -qo r.jsonl chrt --fifo 80 ./x",
                 "howlate watch -qo r.jsonl -- chrt --fifo 80 ./x",
             ),
+            ("howlate --debug watch java -cp x.jar J", "howlate watch --debug -- java -cp x.jar J"),
+            ("howlate watch python3 loop.py --debug", "howlate watch -- python3 loop.py --debug"),
             ("howlate watch npm run x -- --flag", "howlate watch -- npm run x -- --flag"),
             ("howlate watch python3 loop.py --rate 5", "howlate watch -- python3 loop.py --rate 5"),
         ] {
@@ -161,7 +172,15 @@ mod tests {
         );
         assert_eq!(expand("howlate -- python3 loop.py"), "howlate watch -- python3 loop.py");
         assert_eq!(expand("howlate help --all"), "howlate help-all");
-        for line in ["howlate tune sleep --for 1ms", "howlate tune --help", "howlate doctor", "howlate"] {
+        assert_eq!(expand("howlate --debug doctor --json"), "howlate doctor --debug --json");
+        for line in [
+            "howlate --debug",
+            "howlate --debug --no-save",
+            "howlate tune sleep --for 1ms",
+            "howlate tune --help",
+            "howlate doctor",
+            "howlate",
+        ] {
             assert_eq!(expand(line), line);
         }
     }

@@ -37,7 +37,6 @@ impl Reader {
     ///
     /// When it is no recording, or one of a later format.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        log::debug!("reading {}", path.display());
         let file = File::open(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
         Self::read(file, path)
     }
@@ -48,6 +47,7 @@ impl Reader {
     ///
     /// As [`open`](Self::open).
     pub fn read(from: impl Read + Send + 'static, path: &Path) -> Result<Self, ReadError> {
+        log::debug!("reading {}", path.display());
         let failed = |source| ReadError::Io { path: path.to_owned(), source };
         let mut lines = BufReader::with_capacity(1 << 16, Box::new(from) as Box<dyn Read + Send>);
         let mut buffer = Vec::new();

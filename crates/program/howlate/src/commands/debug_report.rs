@@ -56,7 +56,7 @@ const PUBLIC_PARAMETERS: &[&str] = &[
 pub(crate) fn run() -> Result<ExitStatus, Error> {
     let root = Root::live();
     let mut text = String::from(
-        "Nothing was sent anywhere. Host name, users, command lines and names of programs are left out; read it all the same before you post it.\n\n",
+        "Nothing was sent anywhere. It has no host name, users, command lines, or names of your programs; read it before you post it.\n\n",
     );
     let features = [("png", cfg!(feature = "png")), ("parquet", cfg!(feature = "parquet"))];
     let features: Vec<&str> = features.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| *name).collect();
