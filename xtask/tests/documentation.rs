@@ -12,7 +12,7 @@ fn every_command_and_option_is_documented() {
     let [documented, options] =
         ["docs/commands.md", "docs/options.md"].map(|page| fs::read_to_string(root().join(page)).unwrap());
     let commands = fs::read_to_string(root().join("crates/program/cli/src/lib.rs")).unwrap();
-    let enumeration = commands.split("enum Command {").nth(1).unwrap().split("\n}\n").next().unwrap();
+    let enumeration = commands.split("enum CliCommand {").nth(1).unwrap().split("\n}\n").next().unwrap();
     for line in enumeration
         .lines()
         .filter(|line| line.starts_with("    ") && line.trim().starts_with(char::is_uppercase))
