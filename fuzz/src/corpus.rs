@@ -1,42 +1,41 @@
-//! Where seeds come from.
+//! The corpus and other sources of seeds.
 
 use std::path::{Path, PathBuf};
 
-/// Inputs longer than this only take time.
+/// Longest input in bytes: longer ones only take time.
 const LONGEST: usize = 64 * 1024;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Inputs that once failed, and others that are worth keeping.
-pub(crate) fn kept(target: &str) -> Vec<Vec<u8>> {
+/// `fuzz/corpus/TARGET`: inputs that once failed, and those with the most coverage.
+pub(crate) fn saved_inputs(target: &str) -> Vec<Vec<u8>> {
     files(&repository().join("fuzz/corpus").join(target))
 }
 
-/// The files of a folder of `testdata`, cut at a length that is quickly read.
+/// The files of a folder of `testdata`, truncated to `LONGEST`.
 pub(crate) fn testdata(folder: &str) -> Vec<Vec<u8>> {
     files(&repository().join("testdata").join(folder))
 }
 
-/// The files of any folder of the repository.
 pub(crate) fn folder(name: &str) -> Vec<Vec<u8>> {
     files(&repository().join(name))
 }
 
-/// Where a captured tree of a machine is.
+/// The folder of a captured `/proc` and `/sys` tree.
 pub(crate) fn system(name: &str) -> PathBuf {
     repository().join("testdata/systems").join(name)
 }
 
-/// Writes down an input that failed; returns where.
-pub(crate) fn keep(target: &str, input: &[u8]) -> std::io::Result<PathBuf> {
+/// Writes a failing input into the corpus, named by its FNV-1a hash; returns its path.
+pub(crate) fn save(target: &str, input: &[u8]) -> std::io::Result<PathBuf> {
     let folder = repository().join("fuzz/corpus").join(target);
     std::fs::create_dir_all(&folder)?;
-    let sum = input
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    let path = folder.join(format!("{sum:016x}"));
+    let hash = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let path = folder.join(format!("{hash:016x}"));
     std::fs::write(&path, input)?;
     Ok(path)
 }
@@ -44,9 +43,9 @@ pub(crate) fn keep(target: &str, input: &[u8]) -> std::io::Result<PathBuf> {
 fn files(folder: &Path) -> Vec<Vec<u8>> {
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    // So that the same seed of random numbers gives the same inputs.
+    // Sorted, so that a seed of the random numbers always gives the same inputs.
     paths.sort();
-    let mut all: Vec<Vec<u8>> = paths.iter().filter_map(|path| std::fs::read(path).ok()).collect();
-    all.iter_mut().for_each(|one| one.truncate(LONGEST));
-    all
+    let mut inputs: Vec<Vec<u8>> = paths.iter().filter_map(|path| std::fs::read(path).ok()).collect();
+    inputs.iter_mut().for_each(|input| input.truncate(LONGEST));
+    inputs
 }

@@ -1,5 +1,5 @@
-//! The same targets under libFuzzer, which sees what code an input reaches and goes on from inputs that reach more.
-//! Built and started by `cargo xtask fuzz`: one target at a time, named by the environment.
+//! The targets under libFuzzer, which mutates the inputs that reach new code.
+//! Built and started by `cargo xtask fuzz`: one target at a time, named in `HOWLATE_FUZZ_TARGET`.
 
 #![no_main]
 #![allow(clippy::print_stdout, clippy::exit, reason = "a developer's command")]
@@ -10,17 +10,17 @@ use std::sync::OnceLock;
 use howlate_fuzz::{Target, targets};
 use libfuzzer_sys::fuzz_target;
 
-/// Which target is fed; `list` has their names printed.
+/// Environment variable: the target to run; `list` prints the names of all targets.
 const TARGET: &str = "HOWLATE_FUZZ_TARGET";
-/// The folder that its seeds are written into before libFuzzer reads its corpora.
+/// Environment variable: the folder into which seeds are written before libFuzzer reads its corpora.
 const SEEDS: &str = "HOWLATE_FUZZ_SEEDS";
 
-static FED: OnceLock<Target> = OnceLock::new();
+static ACTIVE_TARGET: OnceLock<Target> = OnceLock::new();
 
 fuzz_target!(
     init: prepare(),
     |input: &[u8]| {
-        if let Some(target) = FED.get() {
+        if let Some(target) = ACTIVE_TARGET.get() {
             (target.body)(input);
         }
     }
@@ -33,7 +33,7 @@ fn prepare() {
         targets::ALL.iter().for_each(|target| println!("{}", target.name));
         std::process::exit(0);
     }
-    let target = targets::named(&name).unwrap_or_else(|| panic!("there is no target `{name}`"));
+    let target = targets::find(&name).unwrap_or_else(|| panic!("there is no target `{name}`"));
     howlate_fuzz::write_seeds(&target, Path::new(&value(SEEDS))).expect("seeds can be written");
-    drop(FED.set(target));
+    drop(ACTIVE_TARGET.set(target));
 }

@@ -1,4 +1,4 @@
-//! Inputs from seeds.
+//! Blind mutation of seeds.
 
 use fastrand::Rng;
 
@@ -22,8 +22,8 @@ const NUMBERS: [&str; 16] = [
     "1e308",
 ];
 
-/// Words that mean something to one reader or another.
-const WORDS: [&[u8]; 16] = [
+/// Tokens that are special to some reader.
+const TOKENS: [&[u8]; 16] = [
     b"\n",
     b"\0",
     b"\x1b[2J",
@@ -42,8 +42,8 @@ const WORDS: [&[u8]; 16] = [
     b" ",
 ];
 
-/// `seeds[of]` after one to six changes; `seeds` is not empty.
-pub(crate) fn mutated(seeds: &[Vec<u8>], random: &mut Rng) -> Vec<u8> {
+/// A random seed after one to six changes; `seeds` is not empty.
+pub(crate) fn mutate(seeds: &[Vec<u8>], random: &mut Rng) -> Vec<u8> {
     let mut input = seeds[random.usize(..seeds.len())].clone();
     for _ in 0..=random.u8(..6) {
         let other = &seeds[random.usize(..seeds.len())];
@@ -58,14 +58,14 @@ fn change(input: &mut Vec<u8>, other: &[u8], random: &mut Rng) {
         0 | 1 => flip(input, place, random),
         2 => set(input, place, random),
         3 => {
-            input.drain(span(input.len(), place, random));
+            input.drain(range(input.len(), place, random));
         }
-        4 => input.extend_from_within(span(input.len(), place, random)),
-        5 => insert(input, place, &other[span(other.len(), random.usize(..=other.len()), random)]),
-        6..=8 => number(input, place, random),
-        9 => insert(input, place, WORDS[random.usize(..WORDS.len())]),
+        4 => input.extend_from_within(range(input.len(), place, random)),
+        5 => insert(input, place, &other[range(other.len(), random.usize(..=other.len()), random)]),
+        6..=8 => replace_number(input, place, random),
+        9 => insert(input, place, TOKENS[random.usize(..TOKENS.len())]),
         10 => input.truncate(place),
-        _ => line(input, other, random),
+        _ => change_line(input, other, random),
     }
 }
 
@@ -81,18 +81,18 @@ fn set(input: &mut [u8], place: usize, random: &mut Rng) {
     }
 }
 
-/// A stretch that begins at `place`; short ones are likelier.
-fn span(length: usize, place: usize, random: &mut Rng) -> std::ops::Range<usize> {
-    let most = 1 << random.u8(..12);
-    place..length.min(place + random.usize(..=most))
+/// A random range that begins at `place`; short ones are likelier.
+fn range(length: usize, place: usize, random: &mut Rng) -> std::ops::Range<usize> {
+    let longest = 1 << random.u8(..12);
+    place..length.min(place + random.usize(..=longest))
 }
 
-fn insert(input: &mut Vec<u8>, place: usize, what: &[u8]) {
-    input.splice(place..place, what.iter().copied());
+fn insert(input: &mut Vec<u8>, place: usize, bytes: &[u8]) {
+    input.splice(place..place, bytes.iter().copied());
 }
 
-/// Puts a strange number where the next number is.
-fn number(input: &mut Vec<u8>, place: usize, random: &mut Rng) {
+/// Replaces the next number by one of `NUMBERS`.
+fn replace_number(input: &mut Vec<u8>, place: usize, random: &mut Rng) {
     let Some(from) = input[place..].iter().position(u8::is_ascii_digit).map(|offset| place + offset) else {
         return;
     };
@@ -101,15 +101,15 @@ fn number(input: &mut Vec<u8>, place: usize, random: &mut Rng) {
     input.splice(from..from + digits, new.bytes());
 }
 
-/// Puts a line of another input in the place of one, before it, or takes it away.
-fn line(input: &mut Vec<u8>, other: &[u8], random: &mut Rng) {
+/// Removes a line, replaces it by a line of another input, or inserts one.
+fn change_line(input: &mut Vec<u8>, other: &[u8], random: &mut Rng) {
     let mut lines: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
-    let others: Vec<&[u8]> = other.split_inclusive(|byte| *byte == b'\n').collect();
+    let other_lines: Vec<&[u8]> = other.split_inclusive(|byte| *byte == b'\n').collect();
     let place = random.usize(..=lines.len());
-    match (random.u8(..3), others.is_empty()) {
+    match (random.u8(..3), other_lines.is_empty()) {
         (0, _) if place < lines.len() => drop(lines.remove(place)),
-        (1, false) if place < lines.len() => lines[place] = others[random.usize(..others.len())],
-        (_, false) => lines.insert(place, others[random.usize(..others.len())]),
+        (1, false) if place < lines.len() => lines[place] = other_lines[random.usize(..other_lines.len())],
+        (_, false) => lines.insert(place, other_lines[random.usize(..other_lines.len())]),
         _ => {}
     }
     *input = lines.concat();

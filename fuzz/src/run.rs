@@ -1,4 +1,4 @@
-//! Feeding a target.
+//! Runs a target on seeds and mutations.
 
 use std::fmt;
 use std::panic;
@@ -14,75 +14,70 @@ use howlate_model::Span;
 
 use crate::{Target, corpus, mutate};
 
-/// Inputs that share one state of the random numbers: a run can be taken up at any of these.
+/// Inputs per random seed: a run can start again at any batch.
 const BATCH: u64 = 4_096;
 
-/// An input that takes longer than this hangs. Machines that run tests are shared, so it is long.
+/// An input that takes longer counts as a hang. Generous, because test machines are shared.
 const HANG: Duration = Duration::from_secs(30);
 
-/// How long to feed a target.
+/// How long to run a target.
 #[derive(Clone, Copy, Debug)]
-pub enum Extent {
-    /// This many inputs.
+pub enum FuzzLimit {
     Inputs(u64),
-    /// For so long.
     For(Span),
 }
 
-/// What a target was fed.
+/// Summary of a target's run, in which no input failed.
 #[derive(Clone, Copy, Debug)]
-pub struct Tally {
-    /// The target's name.
+pub struct FuzzSummary {
     pub target: &'static str,
-    /// How many inputs, none of which failed.
     pub inputs: u64,
-    /// How long it took.
-    pub took: Span,
+    pub duration: Span,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for FuzzSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.took.as_secs_f64();
+        let seconds = self.duration.as_secs_f64();
         write!(f, "{}: {} inputs in {seconds:.0} s, none failed", self.target, self.inputs)
     }
 }
 
-/// What is being read, for when it fails.
+/// Target and input that run now, to be saved if they fail.
 static CURRENT: Mutex<(&str, Vec<u8>)> = Mutex::new(("", Vec::new()));
-static FED: AtomicU64 = AtomicU64::new(0);
+/// Inputs that were finished.
+static FINISHED: AtomicU64 = AtomicU64::new(0);
 
-/// Feeds a target, beginning with batch number `first`. A panic, or an input that takes too long, is written into
-/// the corpus and ends the program.
-pub fn run(target: &Target, extent: Extent, first: u64) -> Tally {
-    keep_what_fails();
-    let (over, watched) = channel::<()>();
-    let watcher = std::thread::spawn(move || watch(&watched));
+/// Runs a target, beginning with batch number `first`. An input that panics or hangs is written into the corpus and ends
+/// the program.
+pub fn run(target: &Target, limit: FuzzLimit, first: u64) -> FuzzSummary {
+    save_on_panic();
+    let (over, end) = channel::<()>();
+    let watcher = std::thread::spawn(move || watch(&end));
     let began = clock::now();
     let mut seeds = (target.seeds)();
-    let kept = corpus::kept(target.name);
-    seeds.extend(kept.iter().cloned());
+    seeds.extend(corpus::saved_inputs(target.name));
     assert!(!seeds.is_empty(), "{} has no seeds", target.name);
     let mut inputs = 0;
-    seeds.iter().for_each(|seed| feed(target, seed, &mut inputs));
+    seeds.iter().for_each(|seed| run_input(target, seed, &mut inputs));
     for batch in first.. {
         let mut random = Rng::with_seed(batch);
         for _ in 0..BATCH {
-            let done = match extent {
-                Extent::Inputs(most) => inputs >= most,
-                Extent::For(time) => inputs % 16 == 0 && clock::now().since(began) >= time,
+            let done = match limit {
+                FuzzLimit::Inputs(count) => inputs >= count,
+                FuzzLimit::For(time) => inputs % 16 == 0 && clock::now().since(began) >= time,
             };
             if done {
                 drop(over);
                 drop(watcher.join());
-                return Tally { target: target.name, inputs, took: clock::now().since(began) };
+                return FuzzSummary { target: target.name, inputs, duration: clock::now().since(began) };
             }
-            feed(target, &mutate::mutated(&seeds, &mut random), &mut inputs);
+            run_input(target, &mutate::mutate(&seeds, &mut random), &mut inputs);
         }
     }
     unreachable!("there are more batches than time")
 }
 
-fn feed(target: &Target, input: &[u8], inputs: &mut u64) {
+fn run_input(target: &Target, input: &[u8], inputs: &mut u64) {
     {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         current.0 = target.name;
@@ -91,41 +86,43 @@ fn feed(target: &Target, input: &[u8], inputs: &mut u64) {
     }
     (target.body)(input);
     *inputs += 1;
-    FED.fetch_add(1, Ordering::Relaxed);
+    FINISHED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Ends the program when no input was finished for long.
-fn watch(over: &std::sync::mpsc::Receiver<()>) {
-    let mut before = FED.load(Ordering::Relaxed);
-    while over.recv_timeout(HANG) == Err(RecvTimeoutError::Timeout) {
-        let now = FED.load(Ordering::Relaxed);
+/// Saves the current input and aborts when none was finished for `HANG`.
+fn watch(end: &std::sync::mpsc::Receiver<()>) {
+    let mut before = FINISHED.load(Ordering::Relaxed);
+    while end.recv_timeout(HANG) == Err(RecvTimeoutError::Timeout) {
+        let now = FINISHED.load(Ordering::Relaxed);
         if now == before {
-            keep("took too long");
+            save_current("took too long");
             abort();
         }
         before = now;
     }
 }
 
-fn keep_what_fails() {
+/// Installs a panic hook that saves the current input, once.
+fn save_on_panic() {
     static ONCE: Once = Once::new();
     static FAILED: AtomicBool = AtomicBool::new(false);
     ONCE.call_once(|| {
-        let usual = panic::take_hook();
+        let default_hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            usual(info);
+            default_hook(info);
             if !FAILED.swap(true, Ordering::Relaxed) {
-                keep("panicked");
+                save_current("panicked");
             }
         }));
     });
 }
 
-fn keep(what: &str) {
+/// Saves the current input; `failure` says how it failed.
+fn save_current(failure: &str) {
     let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
     let (target, input) = &*current;
-    match corpus::keep(target, input) {
-        Ok(path) => eprintln!("{target} {what}; the input is in {}", path.display()),
-        Err(error) => eprintln!("{target} {what}; its input could not be kept: {error}"),
+    match corpus::save(target, input) {
+        Ok(path) => eprintln!("{target} {failure}; the input is in {}", path.display()),
+        Err(error) => eprintln!("{target} {failure}; its input could not be kept: {error}"),
     }
 }

@@ -1,9 +1,9 @@
-//! A few thousand inputs for each target, so that every run of the tests feeds them.
+//! A few thousand inputs per target in every test run.
 
 use howlate_fuzz::{in_a_test, targets};
 
 fn feed(name: &str, inputs: u64) {
-    let target = targets::named(name).expect("the target's name");
+    let target = targets::find(name).expect("the target's name");
     assert!(in_a_test(&target, inputs).inputs >= inputs);
 }
 

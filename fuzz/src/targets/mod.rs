@@ -1,39 +1,31 @@
-//! What is fed.
+//! The fuzz targets.
 
-mod cyclictest;
-mod distribution;
-mod guest;
-mod import;
 mod outputs;
-mod plan;
-mod probe;
-mod recording;
-mod requests;
-mod rings;
+mod processes;
+mod recordings;
 mod trees;
-mod values;
+mod user_input;
 
 use crate::Target;
 
-/// Every target of this crate; the command line of howlate is fed by a test of the program.
+/// Every target of this crate; the command line of howlate is fuzzed by a test of the program.
 pub const ALL: [Target; 14] = [
-    recording::TARGET,
-    import::TARGET,
+    recordings::RECORDING,
+    recordings::IMPORT,
     outputs::TARGET,
-    distribution::TARGET,
-    plan::TARGET,
-    values::TARGET,
-    cyclictest::TARGET,
+    recordings::DISTRIBUTION,
+    user_input::PLAN,
+    user_input::VALUES,
+    user_input::CYCLICTEST,
     trees::TARGET,
-    probe::TARGET,
-    guest::TARGET,
-    rings::RING,
-    rings::SHARED,
-    rings::LOOPS,
-    requests::TARGET,
+    processes::PROBE,
+    processes::GUEST,
+    processes::RING,
+    processes::SHARED_MEMORY,
+    processes::LOOPS,
+    processes::REQUESTS,
 ];
 
-/// The target of this name.
-pub fn named(name: &str) -> Option<Target> {
+pub fn find(name: &str) -> Option<Target> {
     ALL.into_iter().find(|target| target.name == name)
 }

@@ -1,4 +1,4 @@
-//! Trees of `/proc` and `/sys`: one file holds something else.
+//! Captured trees of `/proc` and `/sys`, one file of which is replaced by the input.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::{Target, corpus};
 
 pub(crate) const TARGET: Target = Target { name: "trees", seeds, body };
 
-/// A copy of a captured tree, and its files.
+/// A copy of a captured tree, and the paths and contents of its files.
 struct Tree {
     folder: TempDir,
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -21,16 +21,16 @@ thread_local! {
     static TREES: RefCell<Vec<Tree>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Contents of files; the first two bytes of an input choose the file.
+/// Contents of files; the first two bytes of an input select tree and file.
 fn seeds() -> Vec<Vec<u8>> {
-    let trees = ["container", "laptop", "raspberry-pi", "rt-kernel", "vm"].map(copied);
+    let trees = ["container", "laptop", "raspberry-pi", "rt-kernel", "vm"].map(copy_system);
     let mut seeds = Vec::new();
     for (number, tree) in (0_u8..).zip(&trees) {
         for (place, (_, content)) in (0_u8..).zip(&tree.files) {
             seeds.push([&[number, place], content.as_slice()].concat());
         }
     }
-    TREES.with_borrow_mut(|kept| *kept = trees.into());
+    TREES.with_borrow_mut(|copies| *copies = trees.into());
     seeds
 }
 
@@ -38,20 +38,20 @@ fn body(input: &[u8]) {
     let [number, place, content @ ..] = input else { return };
     TREES.with_borrow(|trees| {
         let tree = &trees[usize::from(*number) % trees.len()];
-        let (path, before) = &tree.files[usize::from(*place) % tree.files.len()];
+        let (path, original) = &tree.files[usize::from(*place) % tree.files.len()];
         write(path, content);
         let root = Root::at(tree.folder.path());
         drop((describe(&root), examine(&root)));
-        write(path, before);
+        write(path, original);
     });
 }
 
 fn write(path: &Path, content: &[u8]) {
-    std::fs::write(path, content).expect("the tree is ours");
+    std::fs::write(path, content).expect("the tree is a private copy");
 }
 
-/// In memory, where there is such a folder.
-fn copied(name: &str) -> Tree {
+/// Copies into `/dev/shm` where it exists, as one file is written twice per input.
+fn copy_system(name: &str) -> Tree {
     let shared = Path::new("/dev/shm");
     let folder = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() };
     let folder = folder.expect("a temporary folder");
