@@ -1,4 +1,4 @@
-//! A control loop with three lines of howlate: a turn every millisecond, one in a hundred of which works for three.
+//! A control loop with three lines of howlate: an iteration every millisecond, one in a hundred of which works for three.
 //!
 //!     cargo build --release --package howlate-loop --example control
 //!     howlate watch -- target/release/examples/control 5
@@ -16,15 +16,15 @@ fn main() {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5);
     let mut next = Instant::now();
     let mut control = Loop::new("control", PERIOD);
-    for turn in 0..seconds * 1_000 {
-        // The next time of its rhythm; those that went by while it was at work are left out.
+    for iteration in 0..seconds * 1_000 {
+        // The next period that has not passed yet.
         next += PERIOD;
         while next + PERIOD <= Instant::now() {
             next += PERIOD;
         }
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
         control.wake();
-        work_for(if turn % 100 == 50 { LONG_WORK } else { USUAL_WORK });
+        work_for(if iteration % 100 == 50 { LONG_WORK } else { USUAL_WORK });
         control.done();
     }
 }

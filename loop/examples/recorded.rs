@@ -1,4 +1,4 @@
-//! A loop whose turns are due every 50 ms, one of which plans for three periods; and a request for what all CPUs did then.
+//! A loop with a period of 50 ms, one iteration of which plans for three periods, and then asks a recorder to keep what all CPUs did.
 //!
 //!     cargo build --package howlate-loop --example recorded
 //!     howlate record --out recorded.d     # in another terminal, as root
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use howlate_loop::{Loop, snap};
 
 const PERIOD: Duration = Duration::from_millis(50);
-const TURNS: u32 = 40;
-const LONG: u32 = 25;
+const ITERATIONS: u32 = 40;
+const LONG_ITERATION: u32 = 25;
 
 #[allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a program as people write it")]
 fn main() {
     let mut control = Loop::new("control", PERIOD);
-    let (mut next, mut asked) = (Instant::now(), false);
-    for number in 0..TURNS {
+    let (mut next, mut was_asked) = (Instant::now(), false);
+    for number in 0..ITERATIONS {
         next += PERIOD;
         while next + PERIOD <= Instant::now() {
             next += PERIOD;
@@ -25,14 +25,14 @@ fn main() {
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
         let turn = control.turn();
         work_for(Duration::from_millis(1));
-        if number == LONG {
+        if number == LONG_ITERATION {
             let plan = turn.span("long plan");
             work_for(3 * PERIOD);
             drop(plan);
-            asked = snap("planned for too long");
+            was_asked = snap("planned for too long");
         }
     }
-    println!("{}", if asked { "a recorder was asked" } else { "no recorder" });
+    println!("{}", if was_asked { "a recorder was asked" } else { "no recorder" });
 }
 
 #[allow(clippy::disallowed_methods, reason = "a program as people write it")]

@@ -1,4 +1,4 @@
-//! A loop whose turns say where they were long: one in a hundred plans for 3 ms.
+//! A loop with named parts, which show where an iteration was long: one in a hundred plans for 3 ms.
 //!
 //!     cargo build --release --package howlate-loop --example spans
 //!     howlate watch -- target/release/examples/spans 5
@@ -16,14 +16,14 @@ const ACT: Duration = Duration::from_micros(50);
 fn main() {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5);
     let mut control = Loop::new("control", PERIOD);
-    for turn in 0..seconds * 1_000 {
+    for iteration in 0..seconds * 1_000 {
         std::thread::sleep(PERIOD / 2);
-        let of = control.turn();
+        let turn = control.turn();
         {
-            let _plan = of.span("plan");
-            work_for(if turn % 100 == 50 { LONG_PLAN } else { USUAL_PLAN });
+            let _plan = turn.span("plan");
+            work_for(if iteration % 100 == 50 { LONG_PLAN } else { USUAL_PLAN });
         }
-        let _act = of.span("act");
+        let _act = turn.span("act");
         work_for(ACT);
     }
 }

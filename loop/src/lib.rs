@@ -1,5 +1,5 @@
-//! Marks a periodic loop, so that `howlate watch -- ./program` measures each of its turns, and a running `howlate record` keeps
-//! those that miss their deadline: that were not done a period after they were due.
+//! Marks a periodic loop, so that `howlate watch -- ./program` measures each of its turns (iterations), and a running
+//! `howlate record` keeps those that miss their deadline: that were not done a period after they were due.
 //!
 //! ```
 //! use howlate_loop::Loop;
@@ -7,10 +7,10 @@
 //!
 //! let mut control = Loop::new("control", Duration::from_millis(1));
 //! for _ in 0..3 {
-//!     // Whatever it waits by: `std::thread::sleep`, clock_nanosleep(2), a timerfd.
+//!     // Wait here, by `std::thread::sleep`, clock_nanosleep(2) or a timerfd.
 //!     let turn = control.turn();
-//!     // Its work, which is done when the guard is dropped, also by `?` or a panic.
-//!     let plan = turn.span("plan"); // a part of it; where a turn was long is told by these
+//!     // The work of the turn, which ends when the guard is dropped, also by `?` or a panic.
+//!     let plan = turn.span("plan"); // optional: a named part, so that a long turn shows where it was long
 //!     drop(plan);
 //!     drop(turn);
 //! }
@@ -18,13 +18,12 @@
 //!
 //! Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
 //! Without howlate, each call is one branch, and [`Loop::new`] three system calls. [`snap`] asks a recorder to keep what all CPUs
-//! have just done. `howlate.h` beside this crate is the same for C and C++, and has the same memory.
+//! have just done. `howlate.h` beside this crate does this for C and C++, with the same memory layout.
 //!
-//! For Linux. What it does not do: wait, or keep a rhythm.
+//! For Linux. The crate neither waits nor keeps a period.
 
 #![warn(missing_docs)]
 
-mod joining;
 mod layout;
 mod name;
 mod page;
@@ -39,29 +38,29 @@ pub use recorder::snap;
 use ring::Ring;
 pub use span::Span;
 
-/// A turn that has begun; it is done when this is dropped.
+/// Guard of the current turn, which ends when it is dropped.
 #[derive(Debug)]
 #[must_use = "the turn is done when this is dropped"]
 pub struct Turn<'a> {
-    of: &'a mut Loop,
+    parent: &'a mut Loop,
 }
 
 impl Turn<'_> {
-    /// A part of it, from now until the guard is dropped: see [`Loop::span`].
+    /// Begins a named part of the turn, which ends when the guard is dropped: see [`Loop::span`].
     #[inline]
     pub fn span(&self, name: &'static str) -> Span<'_> {
-        self.of.span(name)
+        self.parent.span(name)
     }
 }
 
 impl Drop for Turn<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.of.done();
+        self.parent.done();
     }
 }
 
-/// A loop that howlate measures, if the program was started by it or a recorder runs. Used by one thread at a time.
+/// A loop that howlate measures if it started the program, or if a recorder runs. Used by one thread at a time.
 #[derive(Debug)]
 pub struct Loop {
     name: [u8; layout::LETTERS],
@@ -70,57 +69,57 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// A loop of this name, of which 31 bytes count, that is to turn every `period`; zero: at no fixed distance.
+    /// A loop with this name, truncated to 31 bytes, and this period; zero: without a fixed period.
     pub fn new(name: &str, period: Duration) -> Self {
-        let letters = name::letters(name);
+        let encoded = name::encode(name);
         let period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
-        let ring = Ring::join(&letters, period);
-        Self { name: letters, period, ring }
+        let ring = Ring::join(&encoded, period);
+        Self { name: encoded, period, ring }
     }
 
-    /// A turn begins.
+    /// Begins a turn.
     #[inline]
     pub fn wake(&mut self) {
         self.begin(0);
     }
 
-    /// A turn begins that was to begin at `expected`, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Begins a turn that was due at `expected`, in nanoseconds of `CLOCK_MONOTONIC`.
     #[inline]
     pub fn wake_at(&mut self, expected: u64) {
         self.begin(expected);
     }
 
-    /// Its work is done.
+    /// Ends the work of the turn.
     #[inline]
     pub fn done(&mut self) {
         if let Some(ring) = &mut self.ring
             && !ring.done()
         {
-            self.again();
+            self.rejoin();
         }
     }
 
-    /// A turn from now until the guard is dropped.
+    /// Begins a turn, which ends when the guard is dropped.
     #[inline]
     pub fn turn(&mut self) -> Turn<'_> {
         self.turn_at(0)
     }
 
-    /// The same of one that was to begin at `expected`, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Like [`Loop::turn`], for a turn that was due at `expected`, in nanoseconds of `CLOCK_MONOTONIC`.
     #[inline]
     pub fn turn_at(&mut self, expected: u64) -> Turn<'_> {
         self.begin(expected);
-        Turn { of: self }
+        Turn { parent: self }
     }
 
-    /// A part of the turn that has begun, from now until the guard is dropped. Parts of one name are added up for each turn.
-    /// At most 16 names per loop are measured; howlate says which was the first beyond them.
+    /// Begins a named part of the current turn, which ends when the guard is dropped. Parts with the same name are added
+    /// up within a turn. At most 16 names per loop are measured; howlate names the first one beyond them.
     #[inline]
     pub fn span(&self, name: &'static str) -> Span<'_> {
         Span::begin(self.ring.as_ref(), name)
     }
 
-    /// Whether a howlate measures it.
+    /// Whether howlate measures this loop.
     pub const fn is_measured(&self) -> bool {
         self.ring.is_some()
     }
@@ -130,13 +129,13 @@ impl Loop {
         if let Some(ring) = &mut self.ring
             && !ring.wake(expected)
         {
-            self.again();
+            self.rejoin();
         }
     }
 
-    /// This process was forked: that ring is its parent's.
+    /// After a fork, when the ring belongs to the parent: reserves another one.
     #[cold]
-    fn again(&mut self) {
+    fn rejoin(&mut self) {
         self.ring = Ring::join(&self.name, self.period);
     }
 }

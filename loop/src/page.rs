@@ -1,4 +1,4 @@
-//! Mapped memory, unmapped on drop.
+//! System calls for memory, clock and thread: `mmap`, `memfd_create`, `clock_gettime`, `gettid`.
 
 #![allow(unsafe_code, reason = "memory that is shared with another process cannot be had without")]
 
@@ -10,17 +10,17 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::layout::{LENGTH, MAGIC, SPANS};
 
-/// What is mapped of the head.
+/// Bytes that are mapped of the head: a page.
 pub(crate) const HEAD: usize = 4096;
 
-/// A variable of the environment; none in a program that has more rights than whoever started it.
+/// An environment variable; `None` in a set-user-ID program or one with file capabilities, whose environment is not trusted.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     // SAFETY: the call takes no memory.
-    let has_more_rights = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-    std::env::var_os(name).filter(|_| !has_more_rights)
+    let is_privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    std::env::var_os(name).filter(|_| !is_privileged)
 }
 
-/// A mapping of words that other processes may change.
+/// A mapping, unmapped on drop, of words that other processes may change.
 #[derive(Debug)]
 pub(crate) struct Words {
     first: NonNull<AtomicU64>,
@@ -36,8 +36,8 @@ impl Words {
         Self::map(libc::MAP_SHARED, file, offset, length)
     }
 
-    /// A word of this process alone: 0 in a process that was forked from it (`MADV_WIPEONFORK`, Linux 4.14).
-    pub(crate) fn of_this_process() -> Option<Self> {
+    /// A private page that is zeroed in forked processes (`MADV_WIPEONFORK`, Linux 4.14).
+    pub(crate) fn wiped_on_fork() -> Option<Self> {
         const LENGTH: usize = 4096;
         let page = Self::map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0, LENGTH)?;
         // SAFETY: the range was just mapped, is private and anonymous, and belongs to `page`.
@@ -54,7 +54,6 @@ impl Words {
         Some(Self { first, length })
     }
 
-    /// The memory as words that others may read meanwhile.
     #[inline]
     pub(crate) fn get(&self) -> &[AtomicU64] {
         // SAFETY: page-aligned, `length` bytes long, and mapped as long as self; every process changes it through atomics.
@@ -69,20 +68,20 @@ impl Drop for Words {
     }
 }
 
-/// `memfd_create(2)`: memory for loops, whose length nobody can change.
-pub(crate) fn memory() -> Option<OwnedFd> {
+/// `memfd_create(2)`: memory for loops, sealed so that its length cannot change.
+pub(crate) fn new_memory() -> Option<OwnedFd> {
     const SEALS: libc::c_int = libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-    // SAFETY: the name is a text with its end.
+    // SAFETY: the name is NUL-terminated.
     let file = unsafe { libc::memfd_create(c"howlate".as_ptr(), flags) };
     if file < 0 {
         return None;
     }
-    // SAFETY: it was just opened, and belongs to nobody else.
+    // SAFETY: it was just opened, and has no other owner.
     let file = unsafe { OwnedFd::from_raw_fd(file) };
-    // SAFETY: no memory is handed on.
+    // SAFETY: the call takes no memory.
     let is_long = unsafe { libc::ftruncate(file.as_raw_fd(), libc::off_t::try_from(LENGTH).ok()?) } == 0;
-    // SAFETY: no memory is handed on.
+    // SAFETY: the call takes no memory.
     let is_sealed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } == 0;
     let head = Words::shared(file.as_raw_fd(), 0, HEAD).filter(|_| is_long && is_sealed)?;
     head.get()[SPANS].store(1, Relaxed);
@@ -90,7 +89,7 @@ pub(crate) fn memory() -> Option<OwnedFd> {
     Some(file)
 }
 
-/// `CLOCK_MONOTONIC` in nanoseconds, or the processor's ticks.
+/// `CLOCK_MONOTONIC` in nanoseconds, or the processor's time stamp counter.
 #[inline]
 pub(crate) fn now(ticks: bool) -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -105,18 +104,18 @@ pub(crate) fn now(ticks: bool) -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// `gettid(2)`.
-pub(crate) fn thread() -> u32 {
+/// `gettid(2)`
+pub(crate) fn thread_id() -> u32 {
     // SAFETY: the call takes nothing and cannot fail.
     let thread = unsafe { libc::syscall(libc::SYS_gettid) };
     u32::try_from(thread).unwrap_or(0)
 }
 
-/// `fstat(2)`: how long a file is. Its number may be another file's by now, whose place is left alone.
-pub(crate) fn length(file: RawFd) -> Option<usize> {
-    // SAFETY: of plain numbers, for which 0 is a value.
-    let mut found: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: the call writes to `found`, which lives on; a number that is no file is an error.
-    let is_known = unsafe { libc::fstat(file, &raw mut found) } == 0;
-    usize::try_from(found.st_size).ok().filter(|_| is_known)
+/// `fstat(2)`: length of a file in bytes. The file position stays: the descriptor may belong to another file by now.
+pub(crate) fn file_length(file: RawFd) -> Option<usize> {
+    // SAFETY: the struct holds only integers, for which 0 is valid.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the call writes to `stat`, which lives on; an invalid descriptor is an error.
+    let is_open = unsafe { libc::fstat(file, &raw mut stat) } == 0;
+    usize::try_from(stat.st_size).ok().filter(|_| is_open)
 }

@@ -1,4 +1,4 @@
-//! Whoever records the whole machine: `howlate record`, found by the place at which it listens.
+//! Connection to a running `howlate record`: sharing the memory of loops, and requests to keep what just happened.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,60 +8,60 @@ use crate::layout::{KIND, REASON};
 use crate::page::{self, now};
 use crate::socket::{connect, send, thread_name};
 
-/// Where it listens, if not there.
+/// Environment variable: the socket path of the recorder, if it is not the default one.
 const VARIABLE: &str = "HOWLATE_RECORDER";
-const USUAL: &str = "/run/howlate/record";
+const DEFAULT_PATH: &str = "/run/howlate/record";
 
-/// What this process has handed to it.
-struct Handed {
+/// Memory that this process shares with the recorder.
+struct SharedMemory {
     memory: OwnedFd,
-    /// By its end the recorder knows that of the program.
+    /// Stays open: when it closes, the recorder knows that the program has ended.
     _recorder: OwnedFd,
 }
 
-static HANDED: OnceLock<Handed> = OnceLock::new();
+static SHARED: OnceLock<SharedMemory> = OnceLock::new();
 
-fn recorder() -> Option<OwnedFd> {
+fn connect_to_recorder() -> Option<OwnedFd> {
     let place = page::variable(VARIABLE);
-    connect(place.as_ref().map_or(USUAL.as_bytes(), |place| place.as_bytes()))
+    connect(place.as_ref().map_or(DEFAULT_PATH.as_bytes(), |place| place.as_bytes()))
 }
 
-/// The memory for this process's loops that a recorder reads; made and handed over where that has not happened yet. `None`:
-/// nobody records.
+/// The memory for this process's loops, shared with the recorder by the first call. `None` if no recorder runs.
 pub(crate) fn memory() -> Option<RawFd> {
-    if HANDED.get().is_none()
-        && let Some(handed) = hand()
+    if SHARED.get().is_none()
+        && let Some(shared) = share()
     {
-        // Another thread may have been faster: what this one has handed over ends with it.
-        drop(HANDED.set(handed));
+        // If another thread was faster, this memory and its connection are dropped.
+        drop(SHARED.set(shared));
     }
-    HANDED.get().map(|handed| handed.memory.as_raw_fd())
+    SHARED.get().map(|shared| shared.memory.as_raw_fd())
 }
 
-fn hand() -> Option<Handed> {
-    let recorder = recorder()?;
-    let memory = page::memory()?;
-    let mut kind = named(b"loops1");
-    send(&recorder, &mut kind, Some(memory.as_raw_fd())).then_some(Handed { memory, _recorder: recorder })
+fn share() -> Option<SharedMemory> {
+    let recorder = connect_to_recorder()?;
+    let memory = page::new_memory()?;
+    let mut kind = message_kind(b"loops1");
+    send(&recorder, &mut kind, Some(memory.as_raw_fd()))
+        .then_some(SharedMemory { memory, _recorder: recorder })
 }
 
-/// Asks a running `howlate record` to keep what all CPUs have just done, and why: of `reason`, 127 bytes count. Returns whether it
-/// was asked. It waits for nothing, costs a few system calls, and a recorder obeys only so many requests a minute.
+/// Asks a running `howlate record` to keep what all CPUs have just done; `reason` is truncated to 127 bytes. Returns whether the
+/// request was sent. Does not wait, costs a few system calls, and the recorder limits requests per minute.
 pub fn snap(reason: &str) -> bool {
-    let Some(recorder) = recorder() else { return false };
-    let mut asked = Vec::with_capacity(KIND + 8 + REASON);
-    asked.extend(named(b"snap1"));
-    asked.extend(now(false).to_ne_bytes());
-    asked.extend(thread_name());
-    let mut why = [0; REASON];
-    why.iter_mut().take(REASON - 1).zip(reason.bytes()).for_each(|(letter, byte)| *letter = byte);
-    asked.extend(why);
-    send(&recorder, &mut asked, None)
+    let Some(recorder) = connect_to_recorder() else { return false };
+    let mut message = Vec::with_capacity(KIND + 8 + REASON);
+    message.extend(message_kind(b"snap1"));
+    message.extend(now(false).to_ne_bytes());
+    message.extend(thread_name());
+    let mut text = [0; REASON];
+    text.iter_mut().take(REASON - 1).zip(reason.bytes()).for_each(|(target, byte)| *target = byte);
+    message.extend(text);
+    send(&recorder, &mut message, None)
 }
 
-/// What is sent, by its name.
-fn named(name: &[u8]) -> [u8; KIND] {
+/// The zero-padded name of a message, with which it begins.
+fn message_kind(name: &[u8]) -> [u8; KIND] {
     let mut kind = [0; KIND];
-    kind.iter_mut().zip(name).for_each(|(letter, byte)| *letter = *byte);
+    kind.iter_mut().zip(name).for_each(|(target, byte)| *target = *byte);
     kind
 }

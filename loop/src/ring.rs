@@ -1,63 +1,75 @@
-//! The program's end of a ring.
+//! The writer's side of a ring: reserving one in the shared memory, and writing turns.
 
+use std::os::fd::RawFd;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::joining::Taken;
-use crate::layout::{CAPACITY, LETTERS, LOST, NAME, PERIOD, READ, THREAD, TURNS, WRITTEN};
-use crate::name::{self, Names};
-use crate::page::{Words, now, thread};
+use crate::layout::{
+    CAPACITY, FIRST, LENGTH, LETTERS, LOST, MAGIC, NAME, PERIOD, READ, RING, RINGS, SPANS, TAKEN, THREAD,
+    TICKS, TURNS, WRITTEN,
+};
+use crate::name::{self, SpanNames};
+use crate::page::{self, HEAD, Words, file_length, now, thread_id};
+use crate::recorder;
 
-/// A ring that turns are written to, and the turn that has begun.
+/// Environment variable: the file descriptor of the memory that `howlate watch` shares with the program that it starts.
+const VARIABLE: &str = "HOWLATE_LOOPS";
+
+/// A ring in the shared memory, and the current turn.
 #[derive(Debug)]
 pub(crate) struct Ring {
     words: Words,
-    /// Its only word is 0 in a process that was forked from the one that took the ring.
-    mine: Words,
-    ticks: bool,
-    /// `None` where howlate does not read spans.
-    names: Option<Names>,
+    /// Its first word is 0 in a process forked from the one that reserved the ring.
+    fork_marker: Words,
+    /// Whether times are ticks of the processor rather than nanoseconds of `CLOCK_MONOTONIC`.
+    uses_ticks: bool,
+    /// `None` if howlate does not read spans.
+    span_names: Option<SpanNames>,
     written: u64,
-    /// Where the reader was when last looked at; looked at again only when the ring seems full.
+    /// Last known position of the reader; read again only when the ring seems full.
     read: u64,
     expected: u64,
+    /// Wake-up time of the current turn; 0 between turns.
     woke: u64,
 }
 
 impl Ring {
-    /// Takes one, if there is a howlate; its loop has this name and period.
+    /// Reserves a ring for a loop with this name and period in nanoseconds. `None` without howlate, or if all rings are
+    /// in use.
     pub(crate) fn join(name: &[u8; LETTERS], period: u64) -> Option<Self> {
-        let Taken { words, ticks, spans } = crate::joining::join()?;
-        let mine = Words::of_this_process()?;
-        mine.get()[0].store(1, Relaxed);
+        let Reserved { words, uses_ticks, reads_spans } = match page::variable(VARIABLE) {
+            Some(file) => reserve(file.to_str()?.parse().ok()?),
+            None => reserve(recorder::memory()?),
+        }?;
+        let fork_marker = Words::wiped_on_fork()?;
+        fork_marker.get()[0].store(1, Relaxed);
         name::write(&words.get()[NAME..], name);
         words.get()[PERIOD].store(period, Relaxed);
-        let names = spans.then(Names::default);
-        Some(Self { words, mine, ticks, names, written: 0, read: 0, expected: 0, woke: 0 })
+        let span_names = reads_spans.then(SpanNames::default);
+        Some(Self { words, fork_marker, uses_ticks, span_names, written: 0, read: 0, expected: 0, woke: 0 })
     }
 
-    /// Whether its times are ticks.
     #[inline]
-    pub(crate) const fn has_ticks(&self) -> bool {
-        self.ticks
+    pub(crate) const fn uses_ticks(&self) -> bool {
+        self.uses_ticks
     }
 
-    /// The names of spans; `None` where howlate does not read them.
+    /// `None` if howlate does not read spans.
     #[inline]
-    pub(crate) const fn names(&self) -> Option<&Names> {
-        self.names.as_ref()
+    pub(crate) const fn span_names(&self) -> Option<&SpanNames> {
+        self.span_names.as_ref()
     }
 
-    /// Its memory; `None` where that is another process's.
+    /// `None` after a fork: the ring belongs to the parent.
     #[inline]
     pub(crate) fn own_words(&self) -> Option<&[AtomicU64]> {
-        (self.mine.get()[0].load(Relaxed) != 0).then(|| self.words.get())
+        (self.fork_marker.get()[0].load(Relaxed) != 0).then(|| self.words.get())
     }
 
-    /// A turn begins; false where the ring is another process's.
+    /// Begins a turn; false after a fork, when the ring belongs to the parent.
     #[inline]
     pub(crate) fn wake(&mut self, expected: u64) -> bool {
-        let now = now(self.ticks);
+        let now = now(self.uses_ticks);
         if self.woke != 0 && !self.put(0) {
             return false;
         }
@@ -65,22 +77,22 @@ impl Ring {
         true
     }
 
-    /// The turn's work is done; false where the ring is another process's.
+    /// Ends the turn; false after a fork, when the ring belongs to the parent.
     #[inline]
     pub(crate) fn done(&mut self) -> bool {
-        self.woke == 0 || self.put(now(self.ticks))
+        self.woke == 0 || self.put(now(self.uses_ticks))
     }
 
-    /// Hands on the turn that began last, or counts it as lost where the ring is full.
+    /// Writes the current turn, or counts it as lost if the ring is full.
     #[inline]
     fn put(&mut self, done: u64) -> bool {
-        if self.mine.get()[0].load(Relaxed) == 0 {
+        if self.fork_marker.get()[0].load(Relaxed) == 0 {
             return false;
         }
         let words = self.words.get();
         if self.written == 0 {
-            // howlate looks at the ring from now on.
-            words[THREAD].store(u64::from(std::process::id()) << 32 | u64::from(thread()), Release);
+            // howlate reads a ring only once it has a thread.
+            words[THREAD].store(u64::from(std::process::id()) << 32 | u64::from(thread_id()), Release);
         }
         if self.written.wrapping_sub(self.read) >= CAPACITY {
             self.read = words[READ].load(Acquire);
@@ -98,4 +110,26 @@ impl Ring {
         self.woke = 0;
         true
     }
+}
+
+/// A ring that is now this loop's.
+struct Reserved {
+    words: Words,
+    uses_ticks: bool,
+    reads_spans: bool,
+}
+
+/// The next free ring of the memory behind a file descriptor.
+fn reserve(file: RawFd) -> Option<Reserved> {
+    let head = Words::shared(file, 0, HEAD).filter(|_| file_length(file) == Some(LENGTH))?;
+    let head = head.get();
+    if head[MAGIC.0].load(Relaxed) != MAGIC.1 {
+        return None;
+    }
+    let number = usize::try_from(head[TAKEN].fetch_add(1, Relaxed)).ok().filter(|number| *number < RINGS)?;
+    let words = Words::shared(file, FIRST + number * RING, RING)?;
+    // Touches every page now, so that no turn has a page fault.
+    words.get().iter().step_by(HEAD / size_of::<u64>()).for_each(|word| word.store(0, Relaxed));
+    let [uses_ticks, reads_spans] = [TICKS, SPANS].map(|place| head[place].load(Relaxed) != 0);
+    Some(Reserved { words, uses_ticks, reads_spans })
 }
