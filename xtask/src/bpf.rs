@@ -1,21 +1,20 @@
-//! `cargo xtask bpf`: makes the programs for the kernel from `crates/tracing/trace/bpf/`, to be committed.
+//! `cargo xtask bpf`: compiles the BPF programs in `crates/tracing/trace/bpf/`; the objects are committed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::packages;
 
-/// An object: its name, and what it is made from, the program first.
-pub struct Object {
-    /// `NAME.bpf.o`; the sum of its sources is in `NAME.bpf.sum`, which tells whether it is that of the sources.
-    pub name: &'static str,
-    /// Files of the folder and of those in it.
-    pub sources: &'static [&'static str],
+/// A BPF object.
+struct BpfObject {
+    /// Of `NAME.bpf.o`, and of `NAME.bpf.sum`: a hash of the sources, to notice an object that is out of date.
+    name: &'static str,
+    /// Paths below `crates/tracing/trace/bpf/`, the program first.
+    sources: &'static [&'static str],
 }
 
-/// All that there are.
-pub const OBJECTS: [Object; 3] = [
-    Object {
+const OBJECTS: [BpfObject; 3] = [
+    BpfObject {
         name: "wakeups",
         sources: &[
             "wakeups.bpf.c",
@@ -38,22 +37,21 @@ pub const OBJECTS: [Object; 3] = [
             "wakeups/waking.h",
         ],
     },
-    Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "throttled.h", "waits.h"] },
-    Object {
+    BpfObject { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "throttled.h", "waits.h"] },
+    BpfObject {
         name: "late",
         sources: &["late.bpf.c", "kernel.h", "program.h", "throttled.h", "late.h", "occupant.h"],
     },
 ];
 
-/// The folder `crates/tracing/trace/bpf/`.
-pub fn folder() -> PathBuf {
+fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("")).join("crates/tracing/trace/bpf")
 }
 
-/// Compiles, strips and notes what from.
+/// Compiles and strips all objects, and writes the hashes of their sources.
 pub fn run() -> ExitCode {
     packages::provide(packages::FOR_BPF);
-    match OBJECTS.iter().try_for_each(make) {
+    match OBJECTS.iter().try_for_each(compile) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("error: {reason}");
@@ -62,27 +60,28 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn make(one: &Object) -> Result<(), String> {
-    let (folder, object) = (folder(), format!("{}.bpf.o", one.name));
-    // Where Debian has the headers of the kernel's interface.
+fn compile(object: &BpfObject) -> Result<(), String> {
+    let (folder, output) = (folder(), format!("{}.bpf.o", object.name));
+    // Debian's folder of the kernel's headers for user space.
     let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
-    // The folder it is made in stays out of the object, which is then the same wherever it is made.
-    let here = "-fdebug-compilation-dir=.";
+    // Without the absolute path, so that the object has the same bytes wherever it is compiled.
+    let reproducible = "-fdebug-compilation-dir=.";
     let options =
-        ["-g", "-O2", "-Wall", "-Werror", "-mcpu=v3", "-target", "bpf", "-D__TARGET_ARCH_x86", here];
-    done(Command::new("clang").current_dir(&folder).args(options).args([
+        ["-g", "-O2", "-Wall", "-Werror", "-mcpu=v3", "-target", "bpf", "-D__TARGET_ARCH_x86", reproducible];
+    run_command(Command::new("clang").current_dir(&folder).args(options).args([
         &headers,
         "-c",
-        one.sources[0],
+        object.sources[0],
         "-o",
-        &object,
+        &output,
     ]))?;
-    done(Command::new("llvm-strip").current_dir(&folder).args(["-g", &object]))?;
-    let noted = format!("{}.bpf.sum", one.name);
-    std::fs::write(folder.join(&noted), sum(&folder, one)?).map_err(|error| format!("{noted}: {error}"))
+    run_command(Command::new("llvm-strip").current_dir(&folder).args(["-g", &output]))?;
+    let sum_file = format!("{}.bpf.sum", object.name);
+    std::fs::write(folder.join(&sum_file), sum(&folder, object)?)
+        .map_err(|error| format!("{sum_file}: {error}"))
 }
 
-fn done(command: &mut Command) -> Result<(), String> {
+fn run_command(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     match command.status() {
         Ok(status) if status.success() => Ok(()),
@@ -93,10 +92,10 @@ fn done(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// FNV-1a over all sources: enough to notice that one was changed.
-pub fn sum(folder: &Path, one: &Object) -> Result<String, String> {
+/// FNV-1a over all sources: enough to notice a change.
+fn sum(folder: &Path, object: &BpfObject) -> Result<String, String> {
     let mut sum = 0xcbf2_9ce4_8422_2325u64;
-    for source in one.sources {
+    for source in object.sources {
         let bytes = std::fs::read(folder.join(source)).map_err(|error| format!("{source}: {error}"))?;
         for byte in bytes {
             sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -123,9 +122,14 @@ mod tests {
 
     #[test]
     fn the_committed_objects_are_those_of_the_sources() {
-        for one in &OBJECTS {
-            let noted = std::fs::read_to_string(folder().join(format!("{}.bpf.sum", one.name))).unwrap();
-            assert_eq!(noted, sum(&folder(), one).unwrap(), "run `cargo xtask bpf` and commit what it makes");
+        for object in &OBJECTS {
+            let committed =
+                std::fs::read_to_string(folder().join(format!("{}.bpf.sum", object.name))).unwrap();
+            assert_eq!(
+                committed,
+                sum(&folder(), object).unwrap(),
+                "run `cargo xtask bpf` and commit what it makes"
+            );
         }
     }
 }

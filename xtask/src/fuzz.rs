@@ -1,57 +1,57 @@
-//! `cargo xtask fuzz`: damaged and hostile input, for as long as asked.
+//! `cargo xtask fuzz`: runs the fuzz targets for a given time.
 //!
-//! Under libFuzzer, which keeps inputs that reach code that none before has reached; blindly (`--blind`, or where no C++
-//! compiler is) by `howlate-fuzz` alone. What fails stays in `fuzz/corpus`, what reaches most in `target/fuzz`.
+//! Under libFuzzer, which keeps inputs that reach new code; blindly (`--blind`, or without a C++ compiler) by `howlate-fuzz`
+//! alone. Failing inputs stay in `fuzz/corpus`, those with the most coverage in `target/fuzz`.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// Has the compiler count which edges an input takes, and say what is compared with what. Stable options; those of
-/// `cargo fuzz` without a sanitizer, which would need another toolchain.
+/// Compiler flags: counters of control-flow edges, and a trace of comparisons. Those of `cargo fuzz` without a sanitizer, which
+/// would need a nightly toolchain.
 ///
 /// Source: <https://github.com/rust-fuzz/cargo-fuzz/blob/main/src/project.rs>
-const COUNTED: [&str; 6] = [
+const COVERAGE_FLAGS: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
-    // Short texts are compared by a call, which libFuzzer listens to, rather than in place, where nobody does.
+    // Short strings are compared by calls of `memcmp`, which libFuzzer intercepts, rather than inline.
     "-Cllvm-args=-max-loads-per-memcmp=0",
 ];
 const PROGRAM: &str = "howlate-fuzz-coverage";
 
-/// For each input: machines that run this are shared, so one that hangs is given long. Memory is that of libFuzzer as
-/// well, with its corpus; inputs are as long as the longest seed.
+/// Limits of libFuzzer. The timeout per input, s, is generous because machines are shared; memory, MB, includes libFuzzer and its
+/// corpus; inputs, bytes, are at most as long as the longest seed.
 const LIMITS: [&str; 4] = ["-timeout=60", "-rss_limit_mb=1024", "-malloc_limit_mb=256", "-max_len=65536"];
 
-/// Feeds all targets or those named, each its share of the time.
-pub fn run(words: &[&str]) -> ExitCode {
-    let blind: Vec<&str> = words.iter().copied().filter(|word| *word != "--blind").collect();
-    // The blind one takes up where it is told to.
-    if blind.len() < words.len() || words.contains(&"--batch") {
-        return blindly(&blind);
+/// Runs the named targets, or all, each for an equal share of the time.
+pub fn run(arguments: &[&str]) -> ExitCode {
+    let rest: Vec<&str> = arguments.iter().copied().filter(|argument| *argument != "--blind").collect();
+    // Only the blind fuzzer can start at a given batch.
+    if rest.len() < arguments.len() || arguments.contains(&"--batch") {
+        return run_blindly(&rest);
     }
-    match Guided::build() {
-        Ok(guided) => guided.feed(words),
+    match LibFuzzer::build() {
+        Ok(fuzzer) => fuzzer.run_targets(arguments),
         Err(error) => {
             println!("1 skipped: guided by coverage: {error}; blindly instead");
-            blindly(words)
+            run_blindly(arguments)
         }
     }
 }
 
-/// Hands everything to the blind fuzzer, built so that overflows are found.
-fn blindly(words: &[&str]) -> ExitCode {
+/// Runs the blind fuzzer, built with overflow checks.
+fn run_blindly(arguments: &[&str]) -> ExitCode {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["run", "--quiet", "--profile", "fuzz", "--package", "howlate-fuzz"]);
-    cargo.args(["--bin", "howlate-fuzz", "--"]).args(words);
+    cargo.args(["--bin", "howlate-fuzz", "--"]).args(arguments);
     match cargo.current_dir(root()).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
-        Err(error) => could_not(&format!("cargo does not start: {error}")),
+        Err(error) => fail(&format!("cargo does not start: {error}")),
     }
 }
 
@@ -59,26 +59,26 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn could_not(error: &str) -> ExitCode {
+fn fail(error: &str) -> ExitCode {
     eprintln!("error: {error}");
     ExitCode::from(2)
 }
 
-/// The fuzzer that sees what inputs reach.
-struct Guided {
+/// The targets built with coverage counters and libFuzzer.
+struct LibFuzzer {
     program: PathBuf,
 }
 
-impl Guided {
+impl LibFuzzer {
     fn build() -> Result<Self, String> {
         let host = host().map_err(|error| format!("rustc does not tell its host: {error}"))?;
         let folder = root().join("target/coverage");
         let mut cargo = Command::new(env!("CARGO"));
-        // With a target named, build scripts and macros are not counted.
+        // With an explicit target, build scripts and macros are built without counters.
         cargo.args(["build", "--quiet", "--profile", "fuzz", "--target", &host, "--target-dir"]).arg(&folder);
         cargo.args(["--package", "howlate-fuzz", "--features", "coverage", "--bin", PROGRAM]);
-        let built = cargo.env("RUSTFLAGS", COUNTED.join(" ")).current_dir(root()).status();
-        match built {
+        let status = cargo.env("RUSTFLAGS", COVERAGE_FLAGS.join(" ")).current_dir(root()).status();
+        match status {
             Ok(status) if status.success() => {
                 Ok(Self { program: folder.join(host).join("fuzz").join(PROGRAM) })
             }
@@ -86,113 +86,111 @@ impl Guided {
         }
     }
 
-    fn feed(&self, words: &[&str]) -> ExitCode {
-        let asked = match Asked::read(words, self) {
-            Ok(asked) => asked,
-            Err(error) => return could_not(&error),
+    fn run_targets(&self, arguments: &[&str]) -> ExitCode {
+        let options = match LibFuzzerOptions::read(arguments, self) {
+            Ok(options) => options,
+            Err(error) => return fail(&error),
         };
         let mut failed = 0;
-        for target in &asked.targets {
-            println!("== {target}, {} s", asked.seconds);
-            match self.feed_one(target, asked.seconds) {
+        for target in &options.targets {
+            println!("== {target}, {} s", options.seconds);
+            match self.run_target(target, options.seconds) {
                 Ok(true) => {}
                 Ok(false) => failed += 1,
-                Err(error) => return could_not(&format!("{target}: {error}")),
+                Err(error) => return fail(&format!("{target}: {error}")),
             }
         }
-        println!("{} targets, {failed} failed", asked.targets.len());
+        println!("{} targets, {failed} failed", options.targets.len());
         if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
     /// Whether no input failed.
-    fn feed_one(&self, target: &str, seconds: u64) -> io::Result<bool> {
-        let grown = root().join("target/fuzz").join(target);
-        let (reached, seeds) = (grown.join("reached"), grown.join("seeds"));
-        let kept = root().join("fuzz/corpus").join(target);
-        for folder in [&reached, &seeds, &kept] {
+    fn run_target(&self, target: &str, seconds: u64) -> io::Result<bool> {
+        let work = root().join("target/fuzz").join(target);
+        let (reached, seeds) = (work.join("reached"), work.join("seeds"));
+        let corpus = root().join("fuzz/corpus").join(target);
+        for folder in [&reached, &seeds, &corpus] {
             fs::create_dir_all(folder)?;
         }
         let mut fuzzer = Command::new(&self.program);
         fuzzer.args(LIMITS).args(["-print_final_stats=1", "-print_funcs=0", "-use_value_profile=1"]);
         fuzzer.arg(format!("-max_total_time={seconds}"));
-        fuzzer.arg(format!("-artifact_prefix={}/", kept.display()));
-        // The first is where it adds what reaches more.
-        fuzzer.args([&reached, &seeds, &kept]);
+        fuzzer.arg(format!("-artifact_prefix={}/", corpus.display()));
+        // libFuzzer adds inputs with new coverage to the first folder.
+        fuzzer.args([&reached, &seeds, &corpus]);
         fuzzer.env("HOWLATE_FUZZ_TARGET", target).env("HOWLATE_FUZZ_SEEDS", &seeds);
-        let ended = pass_on(fuzzer.current_dir(root()));
-        // Only where nothing failed is it empty.
-        drop(fs::remove_dir(&kept));
-        ended
+        let is_success = run_and_print(fuzzer.current_dir(root()));
+        // Removes the folder only if it is empty: no input has failed.
+        drop(fs::remove_dir(&corpus));
+        is_success
     }
 
-    /// The names of all targets.
     fn targets(&self) -> Result<Vec<String>, String> {
-        let listed = Command::new(&self.program).env("HOWLATE_FUZZ_TARGET", "list").output();
-        let listed = listed.map_err(|error| format!("{PROGRAM} does not start: {error}"))?;
-        Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
+        let output = Command::new(&self.program).env("HOWLATE_FUZZ_TARGET", "list").output();
+        let output = output.map_err(|error| format!("{PROGRAM} does not start: {error}"))?;
+        Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
     }
 }
 
-/// Runs it to its end, and says what it says that is worth it; whether it succeeded.
-fn pass_on(fuzzer: &mut Command) -> io::Result<bool> {
+/// Runs the fuzzer and prints its output without the progress; whether it succeeded.
+fn run_and_print(fuzzer: &mut Command) -> io::Result<bool> {
     let mut running = fuzzer.stderr(Stdio::piped()).spawn()?;
-    let said = running.stderr.take().map(BufReader::new);
-    for line in said.into_iter().flat_map(|said| said.split(b'\n').map_while(Result::ok)) {
+    let stderr = running.stderr.take().map(BufReader::new);
+    for line in stderr.into_iter().flat_map(|stderr| stderr.split(b'\n').map_while(Result::ok)) {
         let line = String::from_utf8_lossy(&line);
-        if is_worth_saying(&line) {
+        if !is_progress(&line) {
             eprintln!("{line}");
         }
     }
     Ok(running.wait()?.success())
 }
 
-/// Each input that reaches more has a line, thousands of them, and so has each word that helped; what is reached at the beginning
-/// and at the end tells as much.
-fn is_worth_saying(line: &str) -> bool {
-    let is_progress = line.starts_with('#') && !["INITED", "DONE"].iter().any(|word| line.contains(word));
-    !is_progress && !line.starts_with('"')
+/// Lines for single inputs and dictionary words, thousands of them; the coverage at the beginning and at the end is enough.
+fn is_progress(line: &str) -> bool {
+    let is_input = line.starts_with('#') && !["INITED", "DONE"].iter().any(|event| line.contains(event));
+    is_input || line.starts_with('"')
 }
 
+/// The target triple of this machine.
 fn host() -> io::Result<String> {
-    let told = Command::new("rustc").arg("-vV").output()?;
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let output = Command::new("rustc").arg("-vV").output()?;
+    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// What was typed.
-struct Asked {
+struct LibFuzzerOptions {
     targets: Vec<String>,
-    /// Time for each target, seconds.
+    /// Time per target.
     seconds: u64,
 }
 
-impl Asked {
-    fn read(words: &[&str], guided: &Guided) -> Result<Self, String> {
-        let all = guided.targets()?;
+impl LibFuzzerOptions {
+    fn read(arguments: &[&str], fuzzer: &LibFuzzer) -> Result<Self, String> {
+        let all = fuzzer.targets()?;
         let (mut targets, mut seconds) = (Vec::new(), 60);
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            if *word == "--for" {
-                let value = words.next().ok_or("--for needs a value")?;
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            if *argument == "--for" {
+                let value = arguments.next().ok_or("--for needs a value")?;
                 seconds =
                     whole_seconds(value).ok_or(format!("`{value}` is no length such as 90s, 10m or 1h"))?;
-            } else if all.iter().any(|target| target == word) {
-                targets.push((*word).to_owned());
+            } else if all.iter().any(|target| target == argument) {
+                targets.push((*argument).to_owned());
             } else {
                 return Err(format!(
-                    "there is no target `{word}`\nusage: cargo xtask fuzz [--for 1h] [--blind] [TARGET…]\ntargets: {}",
+                    "there is no target `{argument}`\nusage: cargo xtask fuzz [--for 1h] [--blind] [TARGET…]\ntargets: {}",
                     all.join(", ")
                 ));
             }
         }
         let targets = if targets.is_empty() { all } else { targets };
-        // No time at all would be without an end.
+        // For libFuzzer, 0 s means no limit.
         Ok(Self { seconds: (seconds / targets.len() as u64).max(1), targets })
     }
 }
 
-/// Of `90s`, `10m`, `1h`.
+/// Parses `90s`, `10m`, `1h`.
 fn whole_seconds(text: &str) -> Option<u64> {
     let units = [("h", 3_600), ("m", 60), ("s", 1)];
     let (number, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
@@ -204,15 +202,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_beginning_the_end_and_what_fails_are_said() {
-        let said = [
+    fn the_beginning_the_end_and_failures_are_printed() {
+        let lines = [
             "#16\tINITED cov: 884 ft: 2003 corp: 9/1Kb exec/s: 0 rss: 44Mb",
             "#512\tREDUCE cov: 885 ft: 2010 corp: 10/1Kb lim: 64 exec/s: 0 rss: 44Mb L: 8/64 MS: 1 EraseBytes-",
             "\"over\" # Uses: 3",
             "attempt to add with overflow",
             "#900\tDONE   cov: 1886 ft: 5071 corp: 800/9Kb lim: 64 exec/s: 400 rss: 44Mb",
         ];
-        assert_eq!(said.map(is_worth_saying), [true, false, false, true, true]);
+        assert_eq!(lines.map(is_progress), [false, true, true, false, false]);
     }
 
     #[test]

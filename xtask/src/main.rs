@@ -7,17 +7,14 @@ mod dist;
 mod fuzz;
 mod house;
 mod interleavings;
-mod lab;
-mod metadata;
 mod packages;
 mod python;
 mod storm;
 mod supply;
 mod test;
-mod tools;
 mod tracefs;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 The developer's commands:
@@ -69,66 +66,82 @@ The developer's commands:
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["test"] => test::run(test::Extent::Everything),
-        ["test", "--all"] => by_night(),
-        ["test", "--fast"] => test::run(test::Extent::Fast),
-        ["test", "--consumers"] => test::run(test::Extent::Consumers),
-        ["test", "--python"] => test::run(test::Extent::Python),
-        ["test", "--kernels", names @ ..] => kernels(names),
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["test"] => test::run(test::TestScope::Everything),
+        ["test", "--all"] => test_all(),
+        ["test", "--fast"] => test::run(test::TestScope::Fast),
+        ["test", "--consumers"] => test::run(test::TestScope::Consumers),
+        ["test", "--python"] => test::run(test::TestScope::Python),
+        ["test", "--kernels", names @ ..] => test_kernels(names),
         ["test", "--kubernetes"] => {
             packages::provide(packages::FOR_KUBERNETES);
-            lab::run(&["kubernetes"])
+            run_lab(&["kubernetes"])
         }
         ["cross", names @ ..] => cross::run(names),
-        ["dist", words @ ..] => dist::run(words),
-        ["fuzz", words @ ..] => fuzz::run(words),
-        ["storm", words @ ..] => storm::run(words),
+        ["dist", arguments @ ..] => dist::run(arguments),
+        ["fuzz", arguments @ ..] => fuzz::run(arguments),
+        ["storm", arguments @ ..] => storm::run(arguments),
         ["orders"] => interleavings::run(),
         ["supply"] => supply::run(),
         ["book"] => book::run(),
         ["bpf"] => bpf::run(),
-        ["house", words @ ..] => house::run(words),
+        ["house", arguments @ ..] => house::run(arguments),
         ["bench", ..] => {
             packages::provide(packages::FOR_BENCHES);
-            lab::run(&words)
+            run_lab(&arguments)
         }
         ["capture-kernel", ..] => {
             packages::provide(packages::FOR_KERNELS);
-            lab::run(&words)
+            run_lab(&arguments)
         }
-        ["soak" | "truth" | "capture-traces" | "capture-system" | "capture-live", ..] => lab::run(&words),
+        ["soak" | "truth" | "capture-traces" | "capture-system" | "capture-live", ..] => run_lab(&arguments),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS
         }
         _ => {
-            eprint!("error: there is no command `{}`\n\n{USAGE}", words.join(" "));
+            eprint!("error: there is no command `{}`\n\n{USAGE}", arguments.join(" "));
             ExitCode::from(2)
         }
     }
 }
 
-fn kernels(names: &[&str]) -> ExitCode {
+/// The self-check in guest kernels.
+fn test_kernels(names: &[&str]) -> ExitCode {
     packages::provide(packages::FOR_TESTS);
-    lab::run(&[&["kernels"], names].concat())
+    run_lab(&[&["kernels"], names].concat())
 }
 
-/// Everything that takes hours; each part runs, whatever became of those before.
-fn by_night() -> ExitCode {
+/// `test --all`: everything that takes hours. A part runs even if an earlier one failed.
+fn test_all() -> ExitCode {
     let parts: [(&str, &dyn Fn() -> ExitCode); 5] = [
-        ("test", &|| test::run(test::Extent::Everything)),
+        ("test", &|| test::run(test::TestScope::Everything)),
         ("orders", &interleavings::run),
         ("storm", &|| storm::run(&["--kills", "1000"])),
-        ("test --kernels", &|| kernels(&[])),
+        ("test --kernels", &|| test_kernels(&[])),
         ("fuzz", &|| fuzz::run(&["--for", "2h"])),
     ];
-    let failed = |(name, part): &(&str, &dyn Fn() -> ExitCode)| {
+    let fails = |(name, part): &(&str, &dyn Fn() -> ExitCode)| {
         println!("== cargo xtask {name}");
         part() != ExitCode::SUCCESS
     };
-    let failed: Vec<&str> = parts.iter().filter(|part| failed(part)).map(|(name, _)| *name).collect();
+    let failed: Vec<&str> = parts.iter().filter(|part| fails(part)).map(|(name, _)| *name).collect();
     failed.iter().for_each(|name| println!("FAILED: cargo xtask {name}"));
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs a command of `lab/`, a package of its own: it needs most of howlate, which those who only run tests do not have to build.
+fn run_lab(arguments: &[&str]) -> ExitCode {
+    // Benches measure the tracer that reads tracefs.
+    let mut command = tracefs::mount_command().to_vec();
+    command.extend([env!("CARGO"), "run", "--quiet", "--package", "howlate-lab", "--"]);
+    command.extend(arguments);
+    match Command::new(command[0]).args(&command[1..]).status() {
+        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+        Err(error) => {
+            eprintln!("error: cargo does not start: {error}");
+            ExitCode::from(2)
+        }
+    }
 }

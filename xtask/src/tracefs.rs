@@ -1,19 +1,19 @@
-//! The kernel's trace files: tests and benches see them mounted, and nobody else on the machine does.
+//! Mounts tracefs for tests and benches, invisible to the rest of the machine.
 
 use std::process::{Command, Stdio};
 
-/// Mounts them where they are not, and becomes what follows.
+/// Mounts tracefs unless it is mounted, then executes the arguments.
 const MOUNT: &str = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || exit 77; exec \"$@\"";
 
-/// A mount namespace, which ends with the last process in it, and none of whose mounts is seen outside.
-const MOUNTED: [&str; 6] = ["unshare", "--mount", "sh", "-c", MOUNT, "sh"];
+/// Runs `MOUNT` in a mount namespace of its own, which ends with its last process.
+const COMMAND: [&str; 6] = ["unshare", "--mount", "sh", "-c", MOUNT, "sh"];
 
-/// The words before those of a program that is to see tracefs mounted; none where this user may not mount it. Tests
-/// that need it then skip themselves, and say what is missing.
-pub(crate) fn words_before() -> &'static [&'static str] {
-    let mut tried = Command::new(MOUNTED[0]);
-    tried.args(&MOUNTED[1..]).arg("true").stderr(Stdio::null());
-    if tried.status().is_ok_and(|status| status.success()) { &MOUNTED } else { &[] }
+/// The command that goes before that of a program that needs tracefs; empty if this user may not mount it: tests that need it then
+/// skip themselves.
+pub(crate) fn mount_command() -> &'static [&'static str] {
+    let mut trial = Command::new(COMMAND[0]);
+    trial.args(&COMMAND[1..]).arg("true").stderr(Stdio::null());
+    if trial.status().is_ok_and(|status| status.success()) { &COMMAND } else { &[] }
 }
 
 #[cfg(test)]
@@ -25,7 +25,7 @@ mod tests {
     #[test]
     fn tests_see_trace_files_that_nobody_else_sees() {
         let before = std::fs::read_to_string(MOUNTS).unwrap();
-        let Some((first, rest)) = words_before().split_first() else {
+        let Some((first, rest)) = mount_command().split_first() else {
             return howlate_testing::skip("tracefs cannot be mounted here");
         };
         let output = Command::new(first).args(rest).args(["cat", MOUNTS]).output().unwrap();

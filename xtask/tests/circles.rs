@@ -1,8 +1,8 @@
-//! No two files of a crate need each other: what is below does not know what is above it.
+//! No dependency cycles between the files of a crate.
 //!
-//! What counts: `use` and paths in code that lead to another file of the same crate, tests left out. A
-//! re-export (`pub use`) does not count; whoever uses a re-exported name uses the file that defines it. A
-//! folder's own `mod.rs`, or the file of its name beside it, may hold what its files share and use them too.
+//! A dependency is a `use` or a path in code that leads to another file of the crate; tests do not count. A re-export (`pub use`)
+//! does not count either: a re-exported name is a dependency on the file that defines it. A folder's own `mod.rs`, or the file of
+//! its name beside it, may use the folder's files and define what they share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,40 +11,40 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemFn, ItemMod, ItemUse, Macro, MetaList, UseTree, Visibility};
 
-/// A path's words.
-type Words = Vec<String>;
+/// The segments of a path.
+type Segments = Vec<String>;
 
 /// A module that has a file of its own.
 #[derive(Default)]
 struct Module {
     file: PathBuf,
-    /// Modules that have files of their own.
+    /// Child modules with files of their own.
     children: Vec<String>,
-    /// Paths that it takes in with `use`.
-    taken: Vec<Words>,
-    /// Those that it passes on.
-    passed_on: Vec<Words>,
-    /// Paths that stand in code.
-    paths: Vec<Words>,
+    /// Paths of `use`.
+    imports: Vec<Segments>,
+    /// Paths of `pub use`.
+    reexports: Vec<Segments>,
+    /// Paths in code.
+    paths: Vec<Segments>,
 }
 
-/// The modules of a crate, by path: empty for the crate itself.
-type Modules = BTreeMap<Words, Module>;
+/// The modules of a crate by their path, which is empty for the crate's root.
+type Modules = BTreeMap<Segments, Module>;
 
 #[test]
 fn files_of_a_crate_do_not_need_each_other() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("crates");
-    let folders =
-        |of: &Path| fs::read_dir(of).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let entries =
+        |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
     let sources =
-        folders(&crates).into_iter().flat_map(|stage| folders(&stage)).map(|a_crate| a_crate.join("src"));
+        entries(&crates).into_iter().flat_map(|stage| entries(&stage)).map(|package| package.join("src"));
     let roots = sources.flat_map(|source| ["lib.rs", "main.rs"].map(|name| source.join(name)));
     let found: Vec<String> = roots.filter(|root| root.exists()).flat_map(|root| circles(&root)).collect();
     assert!(found.is_empty(), "these files need each other:\n{}", found.join("\n"));
 }
 
 #[test]
-fn a_circle_is_found_and_a_passed_on_name_is_none() {
+fn a_circle_is_found_and_a_reexport_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     let circles = || circles(&folder.path().join("lib.rs"));
@@ -52,10 +52,10 @@ fn a_circle_is_found_and_a_passed_on_name_is_none() {
     write("one.rs", "use crate::Root; // crate::two\npub struct One(Root);");
     write("two.rs", "use crate::One; pub fn two(_: One) {}");
     assert_eq!(circles(), Vec::<String>::new());
-    for one in ["crate::two::two()", "assert!(crate::two::two())"] {
-        write("one.rs", &format!("pub struct One; #[cfg(test)] mod tests {{ fn f() {{ {one}; }} }}"));
+    for code in ["crate::two::two()", "assert!(crate::two::two())"] {
+        write("one.rs", &format!("pub struct One; #[cfg(test)] mod tests {{ fn f() {{ {code}; }} }}"));
         assert_eq!(circles(), Vec::<String>::new());
-        write("one.rs", &format!("pub struct One; fn f() {{ {one}; }}"));
+        write("one.rs", &format!("pub struct One; fn f() {{ {code}; }}"));
         let found = circles();
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("one.rs") && found[0].contains("two.rs") && !found[0].contains("lib.rs"));
@@ -64,36 +64,38 @@ fn a_circle_is_found_and_a_passed_on_name_is_none() {
     assert_eq!(circles().len(), 1);
 }
 
-/// The circles of the crate with this root, one line each.
+/// The circles of a crate, one line each.
 fn circles(root: &Path) -> Vec<String> {
     let mut modules = Modules::new();
     read(root, &[], &mut modules);
     let needs: BTreeMap<&PathBuf, BTreeSet<&PathBuf>> =
         modules.iter().map(|(path, module)| (&module.file, needs(path, module, &modules))).collect();
-    let shown = |circle: Vec<&PathBuf>| {
+    let line = |circle: Vec<&PathBuf>| {
         let names: Vec<String> = circle.iter().map(|file| file.display().to_string()).collect();
         format!("  {}", names.join(" ⇄ "))
     };
-    together(&needs).into_iter().map(shown).collect()
+    strongly_connected(&needs).into_iter().map(line).collect()
 }
 
-/// Groups of files each of which leads to all others of its group.
-fn together<'a>(needs: &BTreeMap<&'a PathBuf, BTreeSet<&'a PathBuf>>) -> BTreeSet<Vec<&'a PathBuf>> {
+/// Strongly connected components of more than one file.
+fn strongly_connected<'a>(
+    needs: &BTreeMap<&'a PathBuf, BTreeSet<&'a PathBuf>>,
+) -> BTreeSet<Vec<&'a PathBuf>> {
     let reach: BTreeMap<&PathBuf, BTreeSet<&PathBuf>> =
-        needs.keys().map(|from| (*from, reached(from, needs))).collect();
+        needs.keys().map(|from| (*from, reachable(from, needs))).collect();
     let group = |(file, reached): (&&'a PathBuf, &BTreeSet<&'a PathBuf>)| -> Vec<&'a PathBuf> {
         reached.iter().copied().filter(|other| reach[other].contains(file)).collect()
     };
     reach.iter().map(group).filter(|group| group.len() > 1).collect()
 }
 
-fn reached<'a>(
+fn reachable<'a>(
     from: &'a PathBuf,
     needs: &BTreeMap<&'a PathBuf, BTreeSet<&'a PathBuf>>,
 ) -> BTreeSet<&'a PathBuf> {
     let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(file) = next.pop() {
-        next.extend(needs[file].iter().copied().filter(|one| seen.insert(*one)));
+        next.extend(needs[file].iter().copied().filter(|file| seen.insert(*file)));
     }
     seen
 }
@@ -145,8 +147,8 @@ impl<'ast> Visit<'ast> for Module {
         let mut paths = Vec::new();
         flatten(&item.tree, &[], &mut paths);
         match item.vis {
-            Visibility::Inherited => self.taken.extend(paths),
-            _ => self.passed_on.extend(paths),
+            Visibility::Inherited => self.imports.extend(paths),
+            _ => self.reexports.extend(paths),
         }
     }
 
@@ -167,40 +169,40 @@ impl<'ast> Visit<'ast> for Module {
     }
 }
 
-/// What stands in a macro or an attribute is no syntax tree: its paths are found by their signs.
-fn paths_among(tokens: &str) -> Vec<Words> {
+/// Macros and attributes have tokens instead of a syntax tree, so paths are found by their `::`.
+fn paths_among(tokens: &str) -> Vec<Segments> {
     let text = tokens.replace(" :: ", "::");
-    let is_sign = |letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':';
-    let paths = text.split(is_sign).filter(|word| word.contains("::"));
+    let is_separator = |letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':';
+    let paths = text.split(is_separator).filter(|token| token.contains("::"));
     paths.map(|path| path.split("::").map(str::to_owned).collect()).collect()
 }
 
 /// The paths of a use tree: `a::{b, c::d}` is two.
-fn flatten(tree: &UseTree, before: &[String], found: &mut Vec<Words>) {
-    let with = |name: String| [before, &[name]].concat();
+fn flatten(tree: &UseTree, prefix: &[String], found: &mut Vec<Segments>) {
+    let path = |name: String| [prefix, &[name]].concat();
     match tree {
-        UseTree::Path(path) => flatten(&path.tree, &with(path.ident.to_string()), found),
-        UseTree::Group(group) => group.items.iter().for_each(|item| flatten(item, before, found)),
-        UseTree::Name(name) => found.push(with(name.ident.to_string())),
-        UseTree::Rename(name) => found.push(with(name.ident.to_string())),
-        UseTree::Glob(_) => found.push(before.to_vec()),
+        UseTree::Path(tree) => flatten(&tree.tree, &path(tree.ident.to_string()), found),
+        UseTree::Group(group) => group.items.iter().for_each(|item| flatten(item, prefix, found)),
+        UseTree::Name(name) => found.push(path(name.ident.to_string())),
+        UseTree::Rename(name) => found.push(path(name.ident.to_string())),
+        UseTree::Glob(_) => found.push(prefix.to_vec()),
     }
 }
 
 /// The files that a module needs, other than its own.
 fn needs<'a>(path: &[String], module: &Module, modules: &'a Modules) -> BTreeSet<&'a PathBuf> {
-    let all = module.taken.iter().chain(&module.paths);
-    let files = all.filter_map(|to| file_of(path, to, modules, 0));
-    files.filter(|file| **file != module.file && !is_roof_of(file, &module.file)).collect()
+    let paths = module.imports.iter().chain(&module.paths);
+    let files = paths.filter_map(|to| file_of(path, to, modules, 0));
+    files.filter(|file| **file != module.file && !is_parent_of(file, &module.file)).collect()
 }
 
-/// Whether `roof` is the `mod.rs` of a folder that `file` is in, or stands beside the folder with its name.
-fn is_roof_of(roof: &Path, file: &Path) -> bool {
-    let is_inside = matches!(roof.file_stem().unwrap().to_str(), Some("lib" | "main" | "mod"));
-    file.starts_with(if is_inside { roof.parent().unwrap().to_owned() } else { roof.with_extension("") })
+/// Whether `parent` is the `mod.rs` of a folder that `file` is in, or the file beside the folder with its name.
+fn is_parent_of(parent: &Path, file: &Path) -> bool {
+    let is_inside = matches!(parent.file_stem().unwrap().to_str(), Some("lib" | "main" | "mod"));
+    file.starts_with(if is_inside { parent.parent().unwrap().to_owned() } else { parent.with_extension("") })
 }
 
-/// The file that defines what `to`, said in the module at `from`, leads to.
+/// The file that defines what the path `to` means in the module `from`.
 fn file_of<'a>(from: &[String], to: &[String], modules: &'a Modules, depth: usize) -> Option<&'a PathBuf> {
     let mut at = from.to_vec();
     let (first, rest) = to.split_first()?;
@@ -208,28 +210,29 @@ fn file_of<'a>(from: &[String], to: &[String], modules: &'a Modules, depth: usiz
         "crate" => at.clear(),
         "self" => {}
         "super" => _ = at.pop()?,
-        // A module declared here; anything else is another crate, or was taken in by a `use`.
+        // A child module; anything else is another crate, or was imported.
         child if modules.contains_key(&[from, &[child.to_owned()]].concat()) => at.push(child.to_owned()),
         _ => return None,
     }
-    for word in rest {
-        let below = [at.as_slice(), std::slice::from_ref(word)].concat();
-        if word == "super" {
+    for segment in rest {
+        let below = [at.as_slice(), std::slice::from_ref(segment)].concat();
+        if segment == "super" {
             at.pop()?;
         } else if modules.contains_key(&below) {
             at = below;
         } else {
-            return Some(origin(&at, word, modules, depth).unwrap_or(&modules[&at].file));
+            return Some(origin(&at, segment, modules, depth).unwrap_or(&modules[&at].file));
         }
     }
     Some(&modules[&at].file)
 }
 
-/// Where a name comes from that the module at `at` does not define but takes in.
+/// The file that defines a name which the module `at` imports or re-exports.
 fn origin<'a>(at: &[String], name: &str, modules: &'a Modules, depth: usize) -> Option<&'a PathBuf> {
-    const DEEP: usize = 8;
+    /// Re-exports of re-exports that are followed.
+    const DEPTH: usize = 8;
     let module = &modules[at];
-    let all = module.passed_on.iter().chain(&module.taken);
-    let path = all.into_iter().find(|path| path.last().is_some_and(|last| last == name))?;
-    if depth > DEEP { None } else { file_of(at, path, modules, depth + 1) }
+    let paths = module.reexports.iter().chain(&module.imports);
+    let path = paths.into_iter().find(|path| path.last().is_some_and(|last| last == name))?;
+    if depth > DEPTH { None } else { file_of(at, path, modules, depth + 1) }
 }

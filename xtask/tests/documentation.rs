@@ -1,4 +1,4 @@
-//! What docs/ and its neighbours say is there, and nothing is left out.
+//! The documentation is complete: commands, options, links, the table of contents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn every_command_and_option_is_documented() {
         .filter(|line| line.starts_with("    ") && line.trim().starts_with(char::is_uppercase))
     {
         let name: String = line.trim().chars().take_while(|letter| letter.is_alphanumeric()).collect();
-        let name: String = name.char_indices().map(in_words).collect();
+        let name: String = name.char_indices().map(kebab_case).collect();
         assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
     }
     let mut cli = Vec::new();
@@ -31,13 +31,13 @@ fn every_command_and_option_is_documented() {
     }
 }
 
-/// `plan-length` of `PlanLength`, letter by letter.
-fn in_words((place, letter): (usize, char)) -> String {
-    let between = if place > 0 && letter.is_uppercase() { "-" } else { "" };
-    format!("{between}{}", letter.to_lowercase())
+/// `PlanLength` as `plan-length`, letter by letter.
+fn kebab_case((place, letter): (usize, char)) -> String {
+    let hyphen = if place > 0 && letter.is_uppercase() { "-" } else { "" };
+    format!("{hyphen}{}", letter.to_lowercase())
 }
 
-/// The names of fields that clap makes long options of.
+/// The long options that clap derives from fields.
 fn long_options(source: &str) -> Vec<String> {
     let mut options = Vec::new();
     let mut is_long = false;
@@ -54,7 +54,7 @@ fn long_options(source: &str) -> Vec<String> {
     options
 }
 
-/// The field that a line of a structure declares.
+/// The name of the field that a line declares.
 fn field(line: &str) -> Option<&str> {
     let line = line.trim().strip_suffix(',')?;
     let line = line.strip_prefix("pub ").or_else(|| line.strip_prefix("pub(crate) ")).unwrap_or(line);
@@ -64,7 +64,7 @@ fn field(line: &str) -> Option<&str> {
 
 #[test]
 fn links_between_pages_lead_somewhere() {
-    const OTHERS: [&str; 6] = [
+    const OTHER_PAGES: [&str; 6] = [
         "README.md",
         "ARCHITECTURE.md",
         "CHANGELOG.md",
@@ -73,7 +73,7 @@ fn links_between_pages_lead_somewhere() {
         "python/README.md",
     ];
     let mut pages = pages(&root().join("docs"));
-    pages.extend(OTHERS.map(|page| root().join(page)));
+    pages.extend(OTHER_PAGES.map(|page| root().join(page)));
     for page in &pages {
         let text = fs::read_to_string(page).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
@@ -83,13 +83,12 @@ fn links_between_pages_lead_somewhere() {
             }
             let file = if target.is_empty() { page.clone() } else { page.parent().unwrap().join(target) };
             assert!(file.exists(), "{} links to {target}", page.display());
-            let is_there = heading.is_empty() || headings(&file).iter().any(|one| one == heading);
+            let is_there = heading.is_empty() || headings(&file).iter().any(|id| id == heading);
             assert!(is_there, "{} links to {link}, which has no such heading", page.display());
         }
     }
 }
 
-/// Every page below a folder.
 fn pages(folder: &Path) -> Vec<PathBuf> {
     let (folders, files): (Vec<_>, Vec<_>) =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).partition(|path| path.is_dir());
@@ -105,8 +104,8 @@ fn every_page_has_its_place_in_the_book() {
     let mut listed: Vec<PathBuf> =
         links.map(|link| summary.with_file_name(link).canonicalize().unwrap()).collect();
     listed.sort();
-    for two in listed.windows(2) {
-        assert!(two[0] != two[1], "{} has two places", two[0].display());
+    for pair in listed.windows(2) {
+        assert!(pair[0] != pair[1], "{} has two places", pair[0].display());
     }
     let docs = root().join("docs").canonicalize().unwrap();
     for page in pages(&docs).iter().filter(|page| !page.ends_with("SUMMARY.md")) {
@@ -114,7 +113,7 @@ fn every_page_has_its_place_in_the_book() {
     }
 }
 
-/// Words that readers stumble over, and how often the pages have them at most; a number is only ever lowered.
+/// Phrases that are not plain English, and the highest allowed count of each in the pages; counts are only ever lowered.
 const DIALECT: [(&str, usize); 16] = [
     ("if left out", 1),
     ("left out", 6),
@@ -140,18 +139,18 @@ fn dialect_only_falls() {
     let mut pages = pages(&docs);
     pages.push(root().join("README.md"));
     let text: String = pages.iter().map(|page| fs::read_to_string(page).unwrap().to_lowercase()).collect();
-    // Lines end anywhere.
+    // Phrases may continue on the next line.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for (words, most) in DIALECT {
-        let count = text.matches(words).count();
+    for (phrase, most) in DIALECT {
+        let count = text.matches(phrase).count();
         assert!(
             count <= most,
-            "the pages have \"{words}\" {count} times, at most {most} are left: say it in standard English"
+            "the pages have \"{phrase}\" {count} times, at most {most} are left: say it in standard English"
         );
     }
 }
 
-/// What links call the headings of a page, as GitHub makes it.
+/// The IDs of a page's headings, by GitHub's rules.
 fn headings(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap();
     let titles =

@@ -1,4 +1,4 @@
-//! Recipes of distributions, each by the tool that reads it.
+//! Recipes of distributions, checked by the distributions' own tools.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -13,33 +13,33 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
-/// What a tool says of a recipe, which it must accept; `None` where it is not installed.
-fn accepted(program: &str, words: &[&str], folder: &str) -> Option<String> {
-    let output = Command::new(program).args(words).current_dir(root().join(folder)).output();
+/// The standard output of a program, which must succeed; `None` if it is not installed.
+fn run(program: &str, arguments: &[&str], folder: &str) -> Option<String> {
+    let output = Command::new(program).args(arguments).current_dir(root().join(folder)).output();
     let Ok(output) = output else {
         skip(&format!("{program} is not installed"));
         return None;
     };
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{program}: {said}{}", String::from_utf8_lossy(&output.stderr));
-    Some(said)
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{program}: {stdout}{}", String::from_utf8_lossy(&output.stderr));
+    Some(stdout)
 }
 
 #[test]
 fn nix_reads_the_flake_and_the_package() {
     for file in ["flake.nix", "packaging/nix/package.nix"] {
-        accepted("nix-instantiate", &["--parse", file], ".");
+        run("nix-instantiate", &["--parse", file], ".");
     }
 }
 
 #[test]
 fn actionlint_finds_no_fault_in_the_workflows() {
-    accepted("actionlint", &[".github/workflows/ci.yml", ".github/workflows/nightly.yml"], ".");
+    run("actionlint", &[".github/workflows/ci.yml", ".github/workflows/nightly.yml"], ".");
 }
 
 #[test]
 fn makepkg_reads_the_recipe_of_arch() {
-    // As root it refuses to; it wants a pacman on the path, which only building uses.
+    // makepkg refuses to run as root, and requires a pacman on the path, although only building uses it.
     let script = "id -u nobody >/dev/null && cp PKGBUILD \"$0\" && cd \"$0\" && chmod 755 . && if [ $(id -u) = 0 ]; then \
                   chown nobody . && exec setpriv --reuid nobody --clear-groups env PACMAN=true HOME=\"$0\" makepkg --printsrcinfo; else \
                   exec env PACMAN=true makepkg --printsrcinfo; fi";
@@ -48,11 +48,11 @@ fn makepkg_reads_the_recipe_of_arch() {
         return skip("makepkg is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
-    let said = accepted("sh", &["-c", script, folder.path().to_str().unwrap()], "packaging/aur").unwrap();
-    assert!(said.contains("pkgname = howlate") && said.contains("makedepends = cargo>=1.90"), "{said}");
+    let info = run("sh", &["-c", script, folder.path().to_str().unwrap()], "packaging/aur").unwrap();
+    assert!(info.contains("pkgname = howlate") && info.contains("makedepends = cargo>=1.90"), "{info}");
 }
 
-/// Without the crates, which are fetched: what is read is the packaging.
+/// Without the vendored crates, which would have to be fetched: only the packaging is checked.
 #[test]
 fn dpkg_source_makes_the_source_package() {
     if Command::new("dpkg-source").arg("--version").output().is_err() {
@@ -61,21 +61,24 @@ fn dpkg_source_makes_the_source_package() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let script = format!("WITHOUT_CRATES=1 packaging/debian/source.sh {out}");
-    accepted("bash", &["-c", &script], ".");
+    run("bash", &["-c", &script], ".");
     let package = fs::read_dir(out).unwrap().map(|entry| entry.unwrap().path());
-    let package = package.into_iter().find(|path| path.extension().is_some_and(|it| it == "dsc")).unwrap();
+    let package = package
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|extension| extension == "dsc"))
+        .unwrap();
     let text = fs::read_to_string(&package).unwrap();
     assert!(text.contains("Binary: howlate, howlate-dev") && text.contains("Version: 0.1.0-1"), "{text}");
     let has = Command::new("lintian").arg("--version").output().is_ok();
     if !has {
         return skip("lintian is not installed");
     }
-    accepted("lintian", &["--allow-root", "--fail-on", "error", package.to_str().unwrap()], ".");
+    run("lintian", &["--allow-root", "--fail-on", "error", package.to_str().unwrap()], ".");
 }
 
-/// A folder with the program, and with what stands in for cargo: it builds a script that starts the program. What is tested is the
-/// recipe, which installs it, has it write its pages, and packs all that. `None` where the program was not built.
-fn instead_of_building() -> Option<tempfile::TempDir> {
+/// A folder with the built program and a fake `cargo`, which "builds" a script that starts the program. So recipes are tested without a
+/// build: they install the program, let it write its pages, and pack all that. `None` if the program was not built.
+fn fake_cargo() -> Option<tempfile::TempDir> {
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("debug/howlate");
     if !built.exists() {
         skip("the program is not built: cargo build --package howlate");
@@ -97,15 +100,15 @@ fn instead_of_building() -> Option<tempfile::TempDir> {
 }
 
 fn has(program: &str) -> bool {
-    let is =
+    let is_installed =
         Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap().status.success();
-    if !is {
+    if !is_installed {
         skip(&format!("{program} is not installed"));
     }
-    is
+    is_installed
 }
 
-/// All that belongs to a package, whichever distribution it is for.
+/// Files that the package of every distribution has.
 const PACKED: [&str; 9] = [
     "usr/bin/howlate",
     "usr/include/howlate_snap.h",
@@ -123,21 +126,21 @@ fn debian_packs_all_of_it() {
     if !has("dpkg-buildpackage") || !has("dh") {
         return;
     }
-    let Some(tools) = instead_of_building() else { return };
+    let Some(tools) = fake_cargo() else { return };
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display();
     let script = format!(
         "WITHOUT_CRATES=1 packaging/debian/source.sh {out} && cd {out} && dpkg-source -x *.dsc tree && cd tree && \
-         PATH={}:$PATH dpkg-buildpackage -d -b -us -uc && cd .. && for one in *.deb; do dpkg-deb -c $one; done",
+         PATH={}:$PATH dpkg-buildpackage -d -b -us -uc && cd .. && for package in *.deb; do dpkg-deb -c $package; done",
         tools.path().display()
     );
-    let said = accepted("bash", &["-ec", &script], ".").unwrap();
+    let listing = run("bash", &["-ec", &script], ".").unwrap();
     for file in PACKED.iter().chain(&["usr/share/pkgconfig/howlate.pc"]) {
-        assert!(said.lines().any(|line| line.contains(file)), "{file}: {said}");
+        assert!(listing.lines().any(|line| line.contains(file)), "{file}: {listing}");
     }
     if has("lintian") {
-        let words = format!("lintian --allow-root --fail-on error {out}/*.deb");
-        accepted("sh", &["-c", &words], ".");
+        let script = format!("lintian --allow-root --fail-on error {out}/*.deb");
+        run("sh", &["-c", &script], ".");
     }
 }
 
@@ -146,24 +149,24 @@ fn arch_packs_all_of_it() {
     if !has("makepkg") || !has("fakeroot") || !has("bsdtar") {
         return;
     }
-    let Some(tools) = instead_of_building() else { return };
+    let Some(tools) = fake_cargo() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (out, tools) = (folder.path().display(), tools.path().display());
     let version = env!("CARGO_PKG_VERSION");
-    // What the recipe would download, of this commit.
+    // Instead of the download: an archive of this commit.
     let script = format!(
         "git archive --prefix=howlate-{version}/ -o {out}/howlate-{version}.tar.gz HEAD && cp packaging/aur/PKGBUILD {out} && cd {out} && \
          chmod 755 . && export PATH={tools}:$PATH PACMAN=true HOME={out} PKGEXT=.pkg.tar CARCH=$(uname -m) && \
          if [ $(id -u) = 0 ]; then chown -R nobody . && setpriv --reuid nobody --clear-groups makepkg -d; else makepkg -d; fi && \
          bsdtar -tf howlate-{version}-1-*.pkg.tar"
     );
-    let said = accepted("bash", &["-ec", &script], ".").unwrap();
+    let listing = run("bash", &["-ec", &script], ".").unwrap();
     for file in PACKED.iter().chain(&["usr/share/licenses/howlate/LICENSE-MIT"]) {
-        assert!(said.lines().any(|line| line.contains(file)), "{file}: {said}");
+        assert!(listing.lines().any(|line| line.contains(file)), "{file}: {listing}");
     }
 }
 
-/// What the flake takes of nixpkgs, for this system; a package is then what it is made from.
+/// A stub of nixpkgs with what the flake uses; a package evaluates to its attributes.
 const NIXPKGS: &str = r#"
 root:
 let
@@ -173,14 +176,14 @@ let
     licenses = { mit = "MIT"; asl20 = "Apache-2.0"; };
     platforms.linux = [ ];
   };
-  callPackage = file: words: import file ({ inherit lib; rustPlatform.buildRustPackage = made: made; } // words);
-  system = { inherit callPackage; mkShell = words: words; };
+  callPackage = file: arguments: import file ({ inherit lib; rustPlatform.buildRustPackage = package: package; } // arguments);
+  system = { inherit callPackage; mkShell = arguments: arguments; };
   nixpkgs = { inherit lib; legacyPackages = { x86_64-linux = system; aarch64-linux = system; }; };
 in
 ((import (root + "/flake.nix")).outputs { self = root; inherit nixpkgs; }).packages.x86_64-linux.default
 "#;
 
-/// What nixpkgs brings for scripts of packages.
+/// A stub of the function of nixpkgs that the package's script calls.
 const SUBSTITUTE: &str = r#"
 substituteInPlace() {
     local files=()
@@ -189,25 +192,25 @@ substituteInPlace() {
 }
 "#;
 
-/// Nothing is built: the flake is evaluated, and the package's own script packs what stands for the built program.
+/// Nothing is built: the flake is evaluated, and its `postInstall` packs the fake program.
 #[test]
 fn nix_packs_all_of_it() {
     if !has("nix-instantiate") {
         return;
     }
-    let Some(tools) = instead_of_building() else { return };
+    let Some(tools) = fake_cargo() else { return };
     let out = tools.path().join("out");
-    let of = |name: &str| {
-        let asked = format!("(({NIXPKGS}) \"{}\").{name}", root().display());
-        let words = ["--store", "dummy://", "--eval", "--strict", "--json", "--expr", &asked];
-        let said = accepted("nix-instantiate", &words, ".").unwrap();
-        serde_json::from_str::<serde_json::Value>(&said).unwrap().as_str().unwrap().to_owned()
+    let attribute = |name: &str| {
+        let expression = format!("(({NIXPKGS}) \"{}\").{name}", root().display());
+        let arguments = ["--store", "dummy://", "--eval", "--strict", "--json", "--expr", &expression];
+        let json = run("nix-instantiate", &arguments, ".").unwrap();
+        serde_json::from_str::<serde_json::Value>(&json).unwrap().as_str().unwrap().to_owned()
     };
-    assert_eq!(of("version"), env!("CARGO_PKG_VERSION"));
+    assert_eq!(attribute("version"), env!("CARGO_PKG_VERSION"));
     fs::create_dir_all(out.join("bin")).unwrap();
     fs::rename(tools.path().join("howlate"), out.join("bin/howlate")).unwrap();
-    let script = format!("out={}\n{}{}", out.display(), SUBSTITUTE, of("postInstall"));
-    accepted("bash", &["-euc", &script], ".");
+    let script = format!("out={}\n{}{}", out.display(), SUBSTITUTE, attribute("postInstall"));
+    run("bash", &["-euc", &script], ".");
     for file in PACKED {
         assert!(out.join(file.trim_start_matches("usr/")).exists(), "{file}");
     }
@@ -215,11 +218,12 @@ fn nix_packs_all_of_it() {
     assert!(unit.contains(&format!("ExecStart={}/bin/howlate ", out.display())), "{unit}");
 }
 
-/// Buildroot's infrastructure installs the crate of a folder by `cargo install --path ./`, with the options of the recipe behind.
+/// Buildroot runs `cargo install --path ./` in the recipe's folder, with the recipe's options at the end.
 #[test]
 fn buildroot_installs_by_the_options_of_the_recipe() {
     let recipe = fs::read_to_string(root().join("packaging/buildroot/package/howlate/howlate.mk")).unwrap();
-    let of = |name: &str| recipe.lines().find_map(|line| line.strip_prefix(&format!("HOWLATE_{name} = ")));
+    let variable =
+        |name: &str| recipe.lines().find_map(|line| line.strip_prefix(&format!("HOWLATE_{name} = ")));
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO"))
         .args([
@@ -234,47 +238,48 @@ fn buildroot_installs_by_the_options_of_the_recipe() {
             "--root",
         ])
         .arg(folder.path())
-        .args(of("CARGO_INSTALL_OPTS").unwrap_or_default().split_whitespace())
-        // So far only a cargo that takes unstable options tells what it would do.
+        .args(variable("CARGO_INSTALL_OPTS").unwrap_or_default().split_whitespace())
+        // `--dry-run` is still unstable.
         .args(["--dry-run", "-Z", "unstable-options"])
         .env("RUSTC_BOOTSTRAP", "1")
-        .current_dir(root().join(of("SUBDIR").unwrap_or_default()))
+        .current_dir(root().join(variable("SUBDIR").unwrap_or_default()))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.contains("bin/howlate"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && stderr.contains("bin/howlate"), "{stderr}");
 }
 
-/// Buildroot's own check of packages, which is in its `utils/`.
+/// `check-package` of Buildroot's `utils/`
 #[test]
 fn buildroot_finds_no_fault() {
     let folder = root().join("packaging/buildroot");
     let files = ["Config.in", "external.mk", "package/howlate/Config.in", "package/howlate/howlate.mk"];
     if has("check-package") {
-        let words = ["-b"].into_iter().chain(files).collect::<Vec<_>>();
-        accepted("check-package", &words, folder.to_str().unwrap());
+        let arguments = ["-b"].into_iter().chain(files).collect::<Vec<_>>();
+        run("check-package", &arguments, folder.to_str().unwrap());
     }
 }
 
-/// Of the warnings of Yocto's linter, whether the project's page answers is not a matter of the recipe.
+/// Without the check that the project's page answers, which does not depend on the recipe.
 #[test]
 fn yocto_finds_no_fault() {
     if has("oelint-adv") {
-        let words = ["--quiet", "--exit-zero", "--suppress", "oelint.vars.homepageping", "howlate_0.1.0.bb"];
+        let arguments =
+            ["--quiet", "--exit-zero", "--suppress", "oelint.vars.homepageping", "howlate_0.1.0.bb"];
         let output = Command::new("oelint-adv")
-            .args(words)
+            .args(arguments)
             .current_dir(root().join("packaging/yocto/recipes-devtools/howlate"))
             .output()
             .unwrap();
-        let said =
-            [output.stderr, output.stdout].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
-        assert!(!said.contains(":warning:") && !said.contains(":error:"), "{said}");
+        let text =
+            [output.stderr, output.stdout].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(!text.contains(":warning:") && !text.contains(":error:"), "{text}");
     }
 }
 
 #[test]
 fn systemd_reads_the_units() {
-    // What is started is not installed here.
+    // The units' program is not installed here.
     let folder = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(root().join("packaging/systemd")).unwrap() {
         let path = entry.unwrap().path();
@@ -295,30 +300,30 @@ fn systemd_reads_the_units() {
         if template != unit {
             fs::copy(folder.path().join(&template), &path).unwrap();
         }
-        if accepted("systemd-analyze", &["verify", path.to_str().unwrap()], ".").is_none() {
+        if run("systemd-analyze", &["verify", path.to_str().unwrap()], ".").is_none() {
             return;
         }
     }
-    // What a unit may do beyond what it needs, by systemd's own measure: 0 is nothing, 10 all.
-    for (unit, most) in [("howlate-recording", 1.5), ("howlate-serve", 1.5), ("howlate-run@night", 3.0)] {
+    // systemd's exposure level, from 0 (safe) to 10.
+    for (unit, limit) in [("howlate-recording", 1.5), ("howlate-serve", 1.5), ("howlate-run@night", 3.0)] {
         let path = folder.path().join(format!("{unit}.service"));
-        let said =
+        let output =
             Command::new("systemd-analyze").args(["security", "--offline=true"]).arg(path).output().unwrap();
-        let said = String::from_utf8_lossy(&said.stdout).into_owned();
-        let level = said.split("exposure level for").nth(1).and_then(|rest| rest.split_whitespace().nth(1));
-        let level: f64 = level.and_then(|level| level.parse().ok()).unwrap_or_else(|| panic!("{said}"));
-        assert!(level <= most, "{unit}: {level}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let level = text.split("exposure level for").nth(1).and_then(|rest| rest.split_whitespace().nth(1));
+        let level: f64 = level.and_then(|level| level.parse().ok()).unwrap_or_else(|| panic!("{text}"));
+        assert!(level <= limit, "{unit}: {level}");
     }
 }
 
-/// What is applied to a cluster is YAML, and its containers may do what they need and nothing else.
+/// The manifest is valid YAML, and its containers have the capabilities that they need and no others.
 #[test]
 fn the_recorder_of_a_cluster_has_two_capabilities() {
     let script = "import sys, yaml\n\
         add, sees, secure = {}, {}, {}\n\
-        for one in yaml.safe_load_all(open(sys.argv[1])):\n\
-        \x20   pod = one['spec']['template']\n\
-        \x20   assert one['kind'] == 'DaemonSet' and one['spec']['selector']['matchLabels'] == pod['metadata']['labels']\n\
+        for manifest in yaml.safe_load_all(open(sys.argv[1])):\n\
+        \x20   pod = manifest['spec']['template']\n\
+        \x20   assert manifest['kind'] == 'DaemonSet' and manifest['spec']['selector']['matchLabels'] == pod['metadata']['labels']\n\
         \x20   volumes = {v['name'] for v in pod['spec']['volumes']}\n\
         \x20   [c] = pod['spec']['containers']\n\
         \x20   may = {**pod['spec'].get('securityContext', {}), **c['securityContext']}\n\
@@ -336,10 +341,10 @@ fn the_recorder_of_a_cluster_has_two_capabilities() {
     if !has {
         return skip("python3 has no yaml");
     }
-    accepted("python3", &["-c", script, "docs/howlate-record-daemonset.yaml"], ".");
+    run("python3", &["-c", script, "docs/howlate-record-daemonset.yaml"], ".");
 }
 
-/// Yocto fetches each crate itself; the list follows from `Cargo.lock`.
+/// Yocto fetches each crate itself, from a list generated from `Cargo.lock`.
 #[test]
 fn yocto_fetches_the_crates_of_the_lock_file() {
     let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
@@ -354,20 +359,20 @@ fn yocto_fetches_the_crates_of_the_lock_file() {
         sources.push_str(&format!("    crate://crates.io/{name}/{version} \\\n"));
         sums.push_str(&format!("SRC_URI[{name}-{version}.sha256sum] = \"{sum}\"\n"));
     }
-    let now = format!(
+    let generated = format!(
         "# From Cargo.lock: HOWLATE_UPDATE=1 cargo test -p xtask --test packaging\n\nSRC_URI += \"\\\n{sources}\"\n\n{sums}"
     );
     let path = root().join("packaging/yocto/recipes-devtools/howlate/howlate-crates.inc");
     if std::env::var_os("HOWLATE_UPDATE").is_some() {
-        fs::write(&path, &now).unwrap();
+        fs::write(&path, &generated).unwrap();
     }
     assert!(
-        fs::read_to_string(&path).unwrap_or_default() == now,
+        fs::read_to_string(&path).unwrap_or_default() == generated,
         "run HOWLATE_UPDATE=1 cargo test -p xtask --test packaging"
     );
 }
 
-/// A recipe that names another version than the program has would fetch another.
+/// A recipe with another version would fetch another program.
 #[test]
 fn recipes_are_of_this_version() {
     let version = env!("CARGO_PKG_VERSION");

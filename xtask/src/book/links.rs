@@ -1,4 +1,4 @@
-//! Links of the book that lead nowhere.
+//! Finds broken links in the book.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -6,17 +6,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A page of the book: its headings' names, and what it links.
+/// The IDs of a page's headings, and its links to other pages.
 struct Page {
     ids: BTreeSet<String>,
     links: BTreeSet<String>,
 }
 
-/// Every link to a file or a heading that is not there, with the page that it is on.
-pub(super) fn dead(book: &Path) -> io::Result<Vec<String>> {
+/// Every link to a missing file or heading, with the page that has it.
+pub(super) fn broken_links(book: &Path) -> io::Result<Vec<String>> {
     let mut pages = BTreeMap::new();
-    read(book, &mut pages)?;
-    let mut dead = Vec::new();
+    read_pages(book, &mut pages)?;
+    let mut broken = Vec::new();
     for (path, page) in &pages {
         let folder = path.parent().unwrap_or(book);
         for link in &page.links {
@@ -26,39 +26,41 @@ pub(super) fn dead(book: &Path) -> io::Result<Vec<String>> {
             let has_id =
                 |to: &PathBuf| id.is_empty() || pages.get(to).is_none_or(|page| page.ids.contains(id));
             if !to.as_ref().is_some_and(has_id) {
-                dead.push(format!("{} links {link}, which is not there", path.display()));
+                broken.push(format!("{} links {link}, which is not there", path.display()));
             }
         }
     }
-    Ok(dead)
+    Ok(broken)
 }
 
-/// Pages that mdBook makes for itself, with links that are made elsewhere.
-const OTHERS: [&str; 3] = ["404.html", "print.html", "toc.html"];
+/// Pages that mdBook generates: their links repeat those of other pages, or have another base.
+const GENERATED_PAGES: [&str; 3] = ["404.html", "print.html", "toc.html"];
 
-fn read(folder: &Path, pages: &mut BTreeMap<PathBuf, Page>) -> io::Result<()> {
+fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, Page>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path().canonicalize()?;
         let name = path.file_name().unwrap_or_default();
         if path.is_dir() {
-            read(&path, pages)?;
-        } else if path.extension() == Some(OsStr::new("html")) && !OTHERS.iter().any(|other| name == *other) {
-            pages.insert(path.clone(), page(&fs::read_to_string(&path)?));
+            read_pages(&path, pages)?;
+        } else if path.extension() == Some(OsStr::new("html"))
+            && !GENERATED_PAGES.iter().any(|page| name == *page)
+        {
+            pages.insert(path.clone(), parse_page(&fs::read_to_string(&path)?));
         }
     }
     Ok(())
 }
 
-fn page(html: &str) -> Page {
-    let links = ["href", "src"].iter().flat_map(|name| values(html, name));
+fn parse_page(html: &str) -> Page {
+    let links = ["href", "src"].iter().flat_map(|name| attribute_values(html, name));
     let is_inside = |link: &String| !link.contains(':') && !link.starts_with('/');
-    Page { ids: values(html, "id").collect(), links: links.filter(is_inside).collect() }
+    Page { ids: attribute_values(html, "id").collect(), links: links.filter(is_inside).collect() }
 }
 
-/// What an attribute is in each element that has it.
-fn values<'a>(html: &'a str, name: &str) -> impl Iterator<Item = String> + use<'a> {
-    let begin = format!(" {name}=\"");
-    let places: Vec<usize> = html.match_indices(&begin).map(|(place, _)| place + begin.len()).collect();
+/// All values of an attribute.
+fn attribute_values<'a>(html: &'a str, name: &str) -> impl Iterator<Item = String> + use<'a> {
+    let start = format!(" {name}=\"");
+    let places: Vec<usize> = html.match_indices(&start).map(|(place, _)| place + start.len()).collect();
     places
         .into_iter()
         .filter_map(|place| html[place..].split('"').next())
@@ -78,8 +80,8 @@ mod tests {
             "<h2 id=\"one\"></h2><a href=\"b.html#two\"><a class=\"x\" href=\"#one\"><img src=\"no.webp\">",
         );
         write("b.html", "<a href=\"a.html#no\"><a href=\"https://c.org/\">");
-        let dead = dead(folder.path()).unwrap();
-        let ends: Vec<&str> = dead.iter().filter_map(|one| one.rsplit('/').next()).collect();
+        let broken = broken_links(folder.path()).unwrap();
+        let ends: Vec<&str> = broken.iter().filter_map(|link| link.rsplit('/').next()).collect();
         assert_eq!(
             ends,
             [

@@ -1,12 +1,11 @@
-//! `cargo xtask book`: docs/ as pages for a browser, made by mdBook into `target/book`.
+//! `cargo xtask book`: builds docs/ as a book with mdBook, into `target/book`.
 //!
-//! Pages link each other as a forge shows them, also out of docs/. For the book, docs/ and what is linked outside of it
-//! are put into one folder, with links to where things are there.
+//! Links in docs/ work on GitHub, also to files outside of docs/. For the book, docs/ and these files are copied into one
+//! folder, and the links are adapted.
 
+mod html;
 mod links;
-mod options;
 mod source;
-mod tables;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,18 +14,20 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::cross;
-use crate::tools::Tool;
+use crate::packages::CargoTool;
 
-/// What makes the book.
-const MDBOOK: Tool =
-    Tool { name: "mdbook", version: "0.5.4", options: &["--no-default-features", "--features", "search"] };
+const MDBOOK: CargoTool = CargoTool {
+    name: "mdbook",
+    version: "0.5.4",
+    options: &["--no-default-features", "--features", "search"],
+};
 
-/// Makes it; says where, and which links lead nowhere.
+/// Builds the book; prints its path, and broken links.
 pub fn run() -> ExitCode {
-    match cross::root().and_then(|root| make(&root)) {
-        Ok(dead) if dead.is_empty() => ExitCode::SUCCESS,
-        Ok(dead) => {
-            dead.iter().for_each(|link| eprintln!("error: {link}"));
+    match cross::root().and_then(|root| build(&root)) {
+        Ok(broken) if broken.is_empty() => ExitCode::SUCCESS,
+        Ok(broken) => {
+            broken.iter().for_each(|link| eprintln!("error: {link}"));
             ExitCode::FAILURE
         }
         Err(error) => {
@@ -36,7 +37,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn make(root: &Path) -> io::Result<Vec<String>> {
+/// Returns the broken links.
+fn build(root: &Path) -> io::Result<Vec<String>> {
     let target = cross::target_folder(root);
     let (source, book) = (target.join("book-source"), target.join("book"));
     source::write(root, &source)?;
@@ -45,17 +47,17 @@ fn make(root: &Path) -> io::Result<Vec<String>> {
     if !mdbook.status()?.success() {
         return Err(io::Error::other("mdbook failed"));
     }
-    each_page(&book, &|html| tables::labelled(&options::whole(html)))?;
+    rewrite_pages(&book, &|page| html::label_cells(&html::mark_options(page)))?;
     println!("{}", book.join("index.html").display());
-    links::dead(&book)
+    links::broken_links(&book)
 }
 
 /// Changes every page below `folder`.
-fn each_page(folder: &Path, change: &dyn Fn(&str) -> String) -> io::Result<()> {
+fn rewrite_pages(folder: &Path, change: &dyn Fn(&str) -> String) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            each_page(&path, change)?;
+            rewrite_pages(&path, change)?;
         } else if path.extension() == Some(OsStr::new("html")) {
             fs::write(&path, change(&fs::read_to_string(&path)?))?;
         }

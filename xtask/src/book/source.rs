@@ -1,4 +1,4 @@
-//! What the book is made from: docs/ and what it links outside, in one folder.
+//! Copies docs/ and the files that it links into one folder, from which mdBook builds the book.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -12,70 +12,71 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 pub(super) fn write(root: &Path, folder: &Path) -> io::Result<()> {
     drop(fs::remove_dir_all(folder));
     let mut waiting = vec![PathBuf::from("docs/SUMMARY.md")];
-    let mut known: BTreeSet<PathBuf> = waiting.iter().cloned().collect();
+    let mut seen: BTreeSet<PathBuf> = waiting.iter().cloned().collect();
     while let Some(file) = waiting.pop() {
         let to = folder.join(place(&file));
         fs::create_dir_all(to.parent().unwrap_or(folder))?;
-        let failed = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
+        let with_path =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
         if file.extension() != Some(OsStr::new("md")) {
-            fs::copy(root.join(&file), &to).map_err(failed)?;
+            fs::copy(root.join(&file), &to).map_err(with_path)?;
             continue;
         }
-        let text = fs::read_to_string(root.join(&file)).map_err(failed)?;
-        let (text, linked) = moved(&file, &text);
+        let text = fs::read_to_string(root.join(&file)).map_err(with_path)?;
+        let (text, linked) = relocate_links(&file, &text);
         fs::write(&to, text)?;
-        waiting.extend(linked.into_iter().filter(|one| known.insert(one.clone())));
+        waiting.extend(linked.into_iter().filter(|file| seen.insert(file.clone())));
     }
     Ok(())
 }
 
-/// Where a file of the repository is in the book: what is in docs/ is at its top, beside what is at that of the repository.
+/// The path in the book of a file of the repository: docs/ and the repository's top folder are merged.
 fn place(file: &Path) -> &Path {
     file.strip_prefix("docs").unwrap_or(file)
 }
 
-/// The text of a page of the repository as the book has it, and the files that it links.
-fn moved(page: &Path, text: &str) -> (String, Vec<PathBuf>) {
+/// The text of a page with its links adapted to the book, and the files of the repository that it links.
+fn relocate_links(page: &Path, text: &str) -> (String, Vec<PathBuf>) {
     let folder = page.parent().unwrap_or(Path::new(""));
-    let (mut moved, mut linked, mut end) = (String::new(), Vec::new(), 0);
+    let (mut relocated, mut linked, mut end) = (String::new(), Vec::new(), 0);
     for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
         let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event else { continue };
         let (file, heading) =
             dest_url.split_once('#').map_or((&*dest_url, None), |(file, id)| (file, Some(id)));
-        let whole = &text[range.clone()];
-        let Some(at) = whole.rfind(&format!("]({dest_url}")) else { continue };
+        let link = &text[range.clone()];
+        let Some(at) = link.rfind(&format!("]({dest_url}")) else { continue };
         if file.is_empty() || file.contains(':') {
             continue;
         }
-        let file = normal(&folder.join(file));
+        let file = normalize(&folder.join(file));
         let from = place(page).parent().unwrap_or(Path::new(""));
         let heading = heading.map_or_else(String::new, |id| format!("#{id}"));
         let begin = range.start + at + 2;
-        moved.push_str(&text[end..begin]);
-        moved.push_str(&format!("{}{heading}", relative(from, place(&file)).display()));
+        relocated.push_str(&text[end..begin]);
+        relocated.push_str(&format!("{}{heading}", relative(from, place(&file)).display()));
         end = begin + dest_url.len();
         linked.push(file);
     }
-    moved.push_str(&text[end..]);
-    (moved, linked)
+    relocated.push_str(&text[end..]);
+    (relocated, linked)
 }
 
 /// A path without `..` and `.`.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
+fn normalize(path: &Path) -> PathBuf {
+    let mut normalized = PathBuf::new();
     for part in path.components() {
         match part {
-            Component::ParentDir => drop(normal.pop()),
+            Component::ParentDir => drop(normalized.pop()),
             Component::CurDir => {}
-            part => normal.push(part),
+            part => normalized.push(part),
         }
     }
-    normal
+    normalized
 }
 
-/// How a file is reached from a folder beside or above it.
+/// The relative path from a folder to a file.
 fn relative(from: &Path, to: &Path) -> PathBuf {
-    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let shared = from.components().zip(to.components()).take_while(|(from, to)| from == to).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
     up.chain(to.components().skip(shared)).collect()
 }
@@ -113,8 +114,8 @@ mod tests {
                 vec!["docs/b.md", "d.md"],
             ),
         ] {
-            let (moved, found) = moved(Path::new(page), text);
-            assert_eq!(moved, expected);
+            let (relocated, found) = relocate_links(Path::new(page), text);
+            assert_eq!(relocated, expected);
             assert_eq!(found, linked.iter().map(PathBuf::from).collect::<Vec<_>>(), "{page}");
         }
     }

@@ -1,25 +1,25 @@
-//! `howlate_VERSION_ARCHITECTURE.deb`: an archive of `ar`, as deb(5) has it, written here so that its bytes do not
-//! depend on the machine's tools. Not cargo-deb: it would have to be built first, and this is two archives and a few small files.
+//! `howlate_VERSION_ARCHITECTURE.deb`: an `ar` archive as in deb(5), written here so that its bytes do not depend on the machine's
+//! tools. Not cargo-deb: it would have to be built first, for two archives and a few small files.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::files::File;
-use super::tar::{append, folder, gzip};
-use super::{VERSION, moment};
+use super::files::PackageFile;
+use super::tar::{append, append_folder, gzip};
+use super::{VERSION, commit_time};
 
-/// A package, and what its control file says of it.
-struct Package {
+/// The fields of a package's control file.
+struct DebianPackage {
     name: &'static str,
     architecture: &'static str,
-    /// Fields between those that all have and the description.
+    /// More fields, before the description.
     fields: &'static str,
     description: &'static str,
 }
 
-const PROGRAM: Package = Package {
+const PROGRAM: DebianPackage = DebianPackage {
     name: "howlate",
     architecture: "amd64",
     fields: "Section: utils\nSuggests: stress-ng, rt-tests, qemu-system-x86\n",
@@ -29,7 +29,7 @@ const PROGRAM: Package = Package {
         the command line of cyclictest. One static program, no set-up.\n",
 };
 
-const DEVELOPMENT: Package = Package {
+const DEVELOPMENT: DebianPackage = DebianPackage {
     name: "howlate-dev",
     architecture: "all",
     fields: "Section: devel\nMulti-Arch: foreign\nSuggests: howlate\n",
@@ -39,120 +39,125 @@ const DEVELOPMENT: Package = Package {
         costs next to nothing where nobody watches.\n",
 };
 
-/// What of `files` is for building programs, and in a package of its own.
-fn is_for_programs(path: &str) -> bool {
+/// Whether a file belongs to `howlate-dev`.
+fn is_development_file(path: &str) -> bool {
     ["include/", "share/cmake/", "share/pkgconfig/"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// Writes the program's package; returns where.
-pub(crate) fn write(out: &Path, architecture: &str, files: &[File]) -> io::Result<PathBuf> {
+/// Writes the package `howlate`; returns its path.
+pub(crate) fn write(out: &Path, architecture: &str, files: &[PackageFile]) -> io::Result<PathBuf> {
     let architecture = if architecture == "x86_64" { "amd64" } else { "arm64" };
-    let files: Vec<File> = files.iter().filter(|file| !is_for_programs(&file.path)).cloned().collect();
-    package(out, &Package { architecture, ..PROGRAM }, &files)
+    let files: Vec<PackageFile> =
+        files.iter().filter(|file| !is_development_file(&file.path)).cloned().collect();
+    write_package(out, &DebianPackage { architecture, ..PROGRAM }, &files)
 }
 
-/// Writes the package with the header; returns where.
-pub(crate) fn write_development(out: &Path, files: &[File]) -> io::Result<PathBuf> {
-    let files: Vec<File> = files.iter().filter(|file| is_for_programs(&file.path)).cloned().collect();
-    package(out, &DEVELOPMENT, &files)
+/// Writes the package `howlate-dev`; returns its path.
+pub(crate) fn write_development(out: &Path, files: &[PackageFile]) -> io::Result<PathBuf> {
+    let files: Vec<PackageFile> =
+        files.iter().filter(|file| is_development_file(&file.path)).cloned().collect();
+    write_package(out, &DEVELOPMENT, &files)
 }
 
-fn package(out: &Path, package: &Package, files: &[File]) -> io::Result<PathBuf> {
-    let at = moment()?;
-    // Debian wants manual pages compressed, and has licences in one file.
-    let kept = files.iter().filter(|file| !file.path.contains("/LICENSE-"));
-    let mut files: Vec<File> = kept.map(debian).collect::<io::Result<_>>()?;
-    files.extend(of_debian(package, at)?);
-    files.sort_by(|one, other| one.path.cmp(&other.path));
-    let control = control(package, &files, at)?;
-    let data = data(&files, at)?;
+fn write_package(out: &Path, package: &DebianPackage, files: &[PackageFile]) -> io::Result<PathBuf> {
+    let time = commit_time()?;
+    // Debian wants manual pages compressed, and licences in the file `copyright`.
+    let files = files.iter().filter(|file| !file.path.contains("/LICENSE-"));
+    let mut files: Vec<PackageFile> = files.map(compress_manual_page).collect::<io::Result<_>>()?;
+    files.extend(debian_files(package, time)?);
+    files.sort_by(|file, other| file.path.cmp(&other.path));
+    let control = control(package, &files, time)?;
+    let data = data(&files, time)?;
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, content) in
         [("debian-binary", b"2.0\n".to_vec()), ("control.tar.gz", control), ("data.tar.gz", data)]
     {
-        member(&mut bytes, name, &content, at);
+        append_member(&mut bytes, name, &content, time);
     }
     let path = out.join(format!("{}_{VERSION}_{}.deb", package.name, package.architecture));
     fs::write(&path, bytes)?;
     Ok(path)
 }
 
-/// What each package has for Debian: who may do what, what has changed, and why a check does not apply.
-fn of_debian(package: &Package, at: u64) -> io::Result<Vec<File>> {
+/// Files that Debian requires: copyright, changelog, overrides for lintian.
+fn debian_files(package: &DebianPackage, time: u64) -> io::Result<Vec<PackageFile>> {
     let name = package.name;
-    let of = |path: String, bytes: Vec<u8>| File { path, bytes, is_program: false };
-    let date = date(at)?;
+    let date = date(time)?;
     let changelog = format!(
         "howlate ({VERSION}) unstable; urgency=medium\n\n  * What has changed is in CHANGELOG.md of the program's package.\n\n \
          -- {MAINTAINER}  {date}\n"
     );
     let mut files = vec![
-        of(
+        PackageFile::text(
             format!("share/doc/{name}/copyright"),
             include_bytes!("../../../packaging/debian/copyright").to_vec(),
         ),
-        of(format!("share/doc/{name}/changelog.gz"), gzip(changelog.as_bytes())?),
+        PackageFile::text(format!("share/doc/{name}/changelog.gz"), gzip(changelog.as_bytes())?),
     ];
     if name == PROGRAM.name {
-        let why = "# It has to run in containers and initramfs that have nothing else.\nhowlate: statically-linked-binary [usr/bin/howlate]\n";
-        files.push(of("share/lintian/overrides/howlate".to_owned(), why.as_bytes().to_vec()));
+        let overrides = "# It has to run in containers and initramfs that have nothing else.\nhowlate: statically-linked-binary [usr/bin/howlate]\n";
+        files.push(PackageFile::text("share/lintian/overrides/howlate", overrides.as_bytes().to_vec()));
     }
     Ok(files)
 }
 
-/// `Tue, 24 Nov 2026 22:00:00 +0000`
-fn date(at: u64) -> io::Result<String> {
-    let seconds = i64::try_from(at).map_err(io::Error::other)?;
-    let at = jiff::Timestamp::from_second(seconds).map_err(io::Error::other)?;
-    Ok(at.strftime("%a, %d %b %Y %H:%M:%S +0000").to_string())
+/// As in changelogs: `Tue, 24 Nov 2026 22:00:00 +0000`.
+fn date(time: u64) -> io::Result<String> {
+    let seconds = i64::try_from(time).map_err(io::Error::other)?;
+    let time = jiff::Timestamp::from_second(seconds).map_err(io::Error::other)?;
+    Ok(time.strftime("%a, %d %b %Y %H:%M:%S +0000").to_string())
 }
 
 const MAINTAINER: &str = "The howlate authors <howlate@users.noreply.github.com>";
 
-fn debian(file: &File) -> io::Result<File> {
+/// Compresses the file if it is a manual page.
+fn compress_manual_page(file: &PackageFile) -> io::Result<PackageFile> {
     if !file.path.starts_with("share/man/") {
         return Ok(file.clone());
     }
-    Ok(File { path: format!("{}.gz", file.path), bytes: gzip(&file.bytes)?, is_program: false })
+    Ok(PackageFile::text(format!("{}.gz", file.path), gzip(&file.bytes)?))
 }
 
-/// A file of the archive: a line of 60 letters, then its bytes, padded to an even number.
-fn member(archive: &mut Vec<u8>, name: &str, content: &[u8], at: u64) {
-    archive
-        .extend(format!("{name:<16}{at:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, "100644", content.len()).bytes());
+/// Appends a file to an `ar` archive: a header of 60 bytes, then the content, padded to an even length.
+fn append_member(archive: &mut Vec<u8>, name: &str, content: &[u8], time: u64) {
+    archive.extend(
+        format!("{name:<16}{time:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, "100644", content.len()).bytes(),
+    );
     archive.extend(content);
     if content.len() % 2 == 1 {
         archive.push(b'\n');
     }
 }
 
-fn control(package: &Package, files: &[File], at: u64) -> io::Result<Vec<u8>> {
-    let Package { name, architecture, fields, description } = package;
+/// `control.tar.gz`
+fn control(package: &DebianPackage, files: &[PackageFile], time: u64) -> io::Result<Vec<u8>> {
+    let DebianPackage { name, architecture, fields, description } = package;
     let kibibytes = files.iter().map(|file| file.bytes.len().div_ceil(1_024)).sum::<usize>();
     let control = format!(
         "Package: {name}\nVersion: {VERSION}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\nInstalled-Size: {kibibytes}\n\
          Priority: optional\nHomepage: https://github.com/howlate/howlate\n{fields}Description: {description}"
     );
     let mut archive = tar::Builder::new(Vec::new());
-    folder(&mut archive, "./", at)?;
-    let file = File { path: "control".into(), bytes: control.into_bytes(), is_program: false };
-    append(&mut archive, "./control", &file, at)?;
+    append_folder(&mut archive, "./", time)?;
+    let file = PackageFile::text("control", control.into_bytes());
+    append(&mut archive, "./control", &file, time)?;
     gzip(&archive.into_inner()?)
 }
 
-fn data(files: &[File], at: u64) -> io::Result<Vec<u8>> {
+/// `data.tar.gz`
+fn data(files: &[PackageFile], time: u64) -> io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for path in folders(files) {
-        folder(&mut archive, &path, at)?;
+        append_folder(&mut archive, &path, time)?;
     }
     for file in files {
-        append(&mut archive, &format!("./usr/{}", file.path), file, at)?;
+        append(&mut archive, &format!("./usr/{}", file.path), file, time)?;
     }
     gzip(&archive.into_inner()?)
 }
 
-/// Every folder that the files are in, outermost first.
-fn folders(files: &[File]) -> BTreeSet<String> {
+/// All folders of the files, outermost first.
+fn folders(files: &[PackageFile]) -> BTreeSet<String> {
     let mut folders = BTreeSet::from(["./".to_owned()]);
     for file in files {
         let path = format!("./usr/{}", file.path);
@@ -168,7 +173,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// As `apt` and Debian's archive would have it: without an error of lintian. A warning is no reason for not having a package.
+    /// Errors only: a package with warnings is usable.
     #[test]
     fn lintian_finds_no_error() {
         if Command::new("lintian").arg("--version").output().is_err() {
@@ -180,7 +185,7 @@ mod tests {
         if !howlate.exists() {
             return howlate_testing::skip("the program is not built: cargo build --package howlate");
         }
-        // A program that is linked statically: any will do.
+        // Stands for howlate: any statically linked program will do.
         let source = folder.path().join("p.c");
         fs::write(&source, "int main(void) { return 0; }\n").unwrap();
         let program = folder.path().join("p");
@@ -189,8 +194,8 @@ mod tests {
         if !built.is_ok_and(|status| status.success()) {
             return howlate_testing::skip("no static program can be built");
         }
-        let beside = files::beside(&root, &howlate).unwrap();
-        let files = files::all(&root, &beside, fs::read(program).unwrap()).unwrap();
+        let installed = files::installed(&root, &howlate).unwrap();
+        let files = files::all(&root, &installed, fs::read(program).unwrap()).unwrap();
         let packages = [
             write(folder.path(), "x86_64", &files).unwrap(),
             write_development(folder.path(), &files).unwrap(),
@@ -199,10 +204,10 @@ mod tests {
             let mut lintian = Command::new("lintian");
             lintian.args(["--fail-on", "error", "--no-tag-display-limit", "--allow-root"]).arg(&package);
             let output = lintian.output().unwrap();
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(
                 output.status.success(),
-                "{}: {said}{}",
+                "{}: {stdout}{}",
                 package.display(),
                 String::from_utf8_lossy(&output.stderr)
             );
@@ -216,21 +221,17 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let files = [
-            File { path: "bin/howlate".into(), bytes: b"#!/bin/sh\n".to_vec(), is_program: true },
-            File {
-                path: "share/man/man1/howlate.1".into(),
-                bytes: b".TH howlate\n".to_vec(),
-                is_program: false,
-            },
+            PackageFile { path: "bin/howlate".into(), bytes: b"#!/bin/sh\n".to_vec(), is_program: true },
+            PackageFile::text("share/man/man1/howlate.1", b".TH howlate\n".to_vec()),
         ];
         let path = write(folder.path(), "x86_64", &files).unwrap();
-        let said = |option: &str| {
+        let print = |option: &str| {
             let output = Command::new("dpkg-deb").arg(option).arg(&path).output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             String::from_utf8(output.stdout).unwrap()
         };
-        assert!(said("--info").contains("Architecture: amd64"));
-        let contents = said("--contents");
+        assert!(print("--info").contains("Architecture: amd64"));
+        let contents = print("--contents");
         assert!(contents.contains(" ./usr/bin/\n"), "{contents}");
         assert!(contents.contains("-rwxr-xr-x") && contents.contains(" ./usr/bin/howlate\n"), "{contents}");
         assert!(contents.contains(" ./usr/share/man/man1/howlate.1.gz\n"), "{contents}");

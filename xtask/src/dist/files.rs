@@ -1,33 +1,32 @@
-//! What a package holds.
+//! The files of packages and archives.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// A file of a package.
 #[derive(Clone, Debug)]
-pub(crate) struct File {
-    /// Below `/usr`, without a slash in front.
+pub(crate) struct PackageFile {
+    /// Relative to `/usr`.
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
     pub(crate) is_program: bool,
 }
 
-impl File {
-    fn text(path: impl Into<String>, bytes: Vec<u8>) -> Self {
+impl PackageFile {
+    pub(crate) fn text(path: impl Into<String>, bytes: Vec<u8>) -> Self {
         Self { path: path.into(), bytes, is_program: false }
     }
 }
 
-/// Manual pages and completions, from the program that runs here; units, and the user that the recorder runs as. Everything that
-/// recipes install as well.
-pub(crate) fn beside(root: &Path, program: &Path) -> io::Result<Vec<File>> {
+/// What `packaging/install.sh` installs, for distributions as well: manual pages and completions, which the program prints; systemd
+/// units, and the recorder's user.
+pub(crate) fn installed(root: &Path, program: &Path) -> io::Result<Vec<PackageFile>> {
     let folder = tempfile::tempdir()?;
     let mut script = Command::new(root.join("packaging/install.sh"));
     script.arg(program).arg(folder.path()).arg("vendor-completions");
-    // Manual pages have a date.
-    let output = script.env("SOURCE_DATE_EPOCH", super::moment()?.to_string()).output()?;
+    // The date in manual pages.
+    let output = script.env("SOURCE_DATE_EPOCH", super::commit_time()?.to_string()).output()?;
     if !output.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
@@ -36,58 +35,58 @@ pub(crate) fn beside(root: &Path, program: &Path) -> io::Result<Vec<File>> {
     Ok(files)
 }
 
-/// The files of a folder, called what they are called below it.
-fn add(folder: &Path, below: &str, files: &mut Vec<File>) -> io::Result<()> {
+/// Adds the files of a folder; `prefix` is its path in the package.
+fn add(folder: &Path, prefix: &str, files: &mut Vec<PackageFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let path = format!("{below}{}", entry.file_name().display());
+        let path = format!("{prefix}{}", entry.file_name().display());
         match entry.file_type()?.is_dir() {
             true => add(&entry.path(), &format!("{path}/"), files)?,
-            false => files.push(File::text(path, fs::read(entry.path())?)),
+            false => files.push(PackageFile::text(path, fs::read(entry.path())?)),
         }
     }
     Ok(())
 }
 
-/// Everything, sorted by path.
-pub(crate) fn all(root: &Path, beside: &[File], program: Vec<u8>) -> io::Result<Vec<File>> {
-    let mut files = beside.to_vec();
-    files.push(File { path: "bin/howlate".into(), bytes: program, is_program: true });
+/// All files, sorted by path.
+pub(crate) fn all(root: &Path, installed: &[PackageFile], program: Vec<u8>) -> io::Result<Vec<PackageFile>> {
+    let mut files = installed.to_vec();
+    files.push(PackageFile { path: "bin/howlate".into(), bytes: program, is_program: true });
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-        files.push(File::text(format!("share/doc/howlate/{name}"), fs::read(root.join(name))?));
+        files.push(PackageFile::text(format!("share/doc/howlate/{name}"), fs::read(root.join(name))?));
     }
-    files.extend(for_programs(root)?);
+    files.extend(development_files(root)?);
     let module = fs::read(root.join("python/howlate/loop.py"))?;
-    files.push(File::text("share/howlate/python/howlate_loop.py".to_owned(), module));
+    files.push(PackageFile::text("share/howlate/python/howlate_loop.py".to_owned(), module));
     for entry in fs::read_dir(root.join("plans"))? {
         let path = entry?.path();
         if let Some(name) =
-            path.extension().is_some_and(|it| it == "toml").then(|| path.file_name()).flatten()
+            path.extension().is_some_and(|extension| extension == "toml").then(|| path.file_name()).flatten()
         {
             let name = name.display();
-            files.push(File::text(format!("share/howlate/plans/{name}"), fs::read(&path)?));
+            files.push(PackageFile::text(format!("share/howlate/plans/{name}"), fs::read(&path)?));
         }
     }
-    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files.sort_by(|file, other| file.path.cmp(&other.path));
     Ok(files)
 }
 
-/// What programs are built with: the headers, and how they are found.
-pub(crate) fn for_programs(root: &Path) -> io::Result<Vec<File>> {
-    let named = |name: &str| -> io::Result<Vec<u8>> {
+/// Headers, and the files by which pkg-config and CMake find them.
+fn development_files(root: &Path) -> io::Result<Vec<PackageFile>> {
+    let with_version = |name: &str| -> io::Result<Vec<u8>> {
         let text = fs::read_to_string(root.join("packaging/dev").join(name))?;
         Ok(text.replace("@VERSION@", super::VERSION).into_bytes())
     };
     Ok(vec![
-        File::text("include/howlate.h", fs::read(root.join("loop/howlate.h"))?),
-        File::text("include/howlate_snap.h", fs::read(root.join("loop/howlate_snap.h"))?),
-        File::text("include/howlate_span.h", fs::read(root.join("loop/howlate_span.h"))?),
-        File::text(
+        PackageFile::text("include/howlate.h", fs::read(root.join("loop/howlate.h"))?),
+        PackageFile::text("include/howlate_snap.h", fs::read(root.join("loop/howlate_snap.h"))?),
+        PackageFile::text("include/howlate_span.h", fs::read(root.join("loop/howlate_span.h"))?),
+        PackageFile::text(
             "share/cmake/howlate/howlate-config-version.cmake",
-            named("howlate-config-version.cmake")?,
+            with_version("howlate-config-version.cmake")?,
         ),
-        File::text("share/cmake/howlate/howlate-config.cmake", named("howlate-config.cmake")?),
-        File::text("share/pkgconfig/howlate.pc", named("howlate.pc")?),
+        PackageFile::text("share/cmake/howlate/howlate-config.cmake", with_version("howlate-config.cmake")?),
+        PackageFile::text("share/pkgconfig/howlate.pc", with_version("howlate.pc")?),
     ])
 }
 
@@ -98,7 +97,7 @@ mod tests {
     #[test]
     fn pkg_config_and_cmake_find_the_header() {
         let folder = tempfile::tempdir().unwrap();
-        for file in for_programs(&crate::cross::root().unwrap()).unwrap() {
+        for file in development_files(&crate::cross::root().unwrap()).unwrap() {
             let path = folder.path().join(&file.path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, file.bytes).unwrap();
@@ -124,10 +123,10 @@ mod tests {
                      add_executable(p p.c)\ntarget_link_libraries(p howlate::howlate)\n";
         fs::write(project.join("CMakeLists.txt"), lists).unwrap();
         fs::write(project.join("p.c"), "#include <howlate_span.h>\nint main(void) { return 0; }\n").unwrap();
-        let cmake = |words: &[&str]| {
+        let cmake = |arguments: &[&str]| {
             let prefix = format!("-DCMAKE_PREFIX_PATH={}", folder.path().display());
             let output =
-                Command::new("cmake").args(words).arg(prefix).current_dir(&project).output().unwrap();
+                Command::new("cmake").args(arguments).arg(prefix).current_dir(&project).output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         };
         cmake(&["-S", ".", "-B", "b"]);
@@ -135,7 +134,7 @@ mod tests {
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stdout));
     }
 
-    /// Commands of commands have pages, too; the recorder's unit has its user.
+    /// Subcommands of subcommands have pages too; the user of the recorder's unit is created.
     #[test]
     fn a_package_has_every_page_and_unit() {
         let root = crate::cross::root().unwrap();
@@ -143,7 +142,7 @@ mod tests {
         if !program.exists() {
             return howlate_testing::skip("the program is not built: cargo build --package howlate");
         }
-        let files = beside(&root, &program).unwrap();
+        let files = installed(&root, &program).unwrap();
         let text = |path: &str| {
             let file = files.iter().find(|file| file.path == path);
             String::from_utf8(file.unwrap_or_else(|| panic!("{path}: {files:?}")).bytes.clone()).unwrap()

@@ -1,4 +1,4 @@
-//! `howlate-VERSION.cdx.json`: what is built into the program, as CycloneDX 1.5 has it.
+//! `howlate-VERSION.cdx.json`: the software bill of materials, in CycloneDX 1.5.
 //!
 //! Not cargo-cyclonedx: it writes the time and a random number into each file, so that no two builds are the same
 //! (cyclonedx-rust-cargo, number 514).
@@ -14,9 +14,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::VERSION;
-use crate::metadata::metadata;
+use crate::cross;
 
-/// Writes it; returns where.
+/// Writes the file; returns its path.
 pub(crate) fn write(out: &Path) -> io::Result<PathBuf> {
     let path = out.join(format!("howlate-{VERSION}.cdx.json"));
     let text = serde_json::to_string_pretty(&sbom(&metadata()?)?)? + "\n";
@@ -24,19 +24,33 @@ pub(crate) fn write(out: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// The program, what it is built from, and what each of these is built from.
+/// The output of `cargo metadata` for everything in `Cargo.lock`.
+fn metadata() -> io::Result<Value> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--format-version", "1", "--locked"]).current_dir(cross::root()?);
+    let output = cargo.output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The program, its components, and the dependencies of each.
 fn sbom(metadata: &Value) -> io::Result<Value> {
     let packages: BTreeMap<&str, &Value> = by_id(&metadata["packages"]);
     let nodes: BTreeMap<&str, &Value> = by_id(&metadata["resolve"]["nodes"]);
     let program = packages.iter().find(|(_, package)| package["name"] == "howlate").map(|(id, _)| *id);
     let program = program.ok_or_else(|| io::Error::other("there is no package `howlate`"))?;
-    let used = used(program, &nodes);
-    let of = |id: &&str| packages.get(*id).map(|package| component(package));
-    let mut components: Vec<Value> = used.iter().filter(|id| **id != program).filter_map(of).collect();
-    components.extend(linked()?);
-    let depends = |id: &&str| {
-        let on: Vec<String> =
-            built_in(nodes.get(*id)).filter_map(|on| packages.get(on)).map(|on| reference(on)).collect();
+    let used = built_in(program, &nodes);
+    let component_of = |id: &&str| packages.get(*id).map(|package| component(package));
+    let mut components: Vec<Value> =
+        used.iter().filter(|id| **id != program).filter_map(component_of).collect();
+    components.extend(linked_libraries()?);
+    let dependency = |id: &&str| {
+        let on: Vec<String> = dependencies(nodes.get(*id))
+            .filter_map(|on| packages.get(on))
+            .map(|package| reference(package))
+            .collect();
         packages.get(*id).map(|package| json!({ "ref": reference(package), "dependsOn": on }))
     };
     let mut main = component(packages[program]);
@@ -47,13 +61,12 @@ fn sbom(metadata: &Value) -> io::Result<Value> {
         "version": 1,
         "metadata": { "component": main, "tools": [{ "name": "cargo xtask dist", "version": VERSION }] },
         "components": components,
-        "dependencies": used.iter().filter_map(depends).collect::<Vec<Value>>(),
+        "dependencies": used.iter().filter_map(dependency).collect::<Vec<Value>>(),
     }))
 }
 
-/// What is linked into the static program besides packages of cargo: Rust's standard library, glibc and GCC's unwinder, as they
-/// are on the machine that builds.
-fn linked() -> io::Result<Vec<Value>> {
+/// Libraries in the static program that are not cargo packages, with the versions of the machine that builds.
+fn linked_libraries() -> io::Result<Vec<Value>> {
     let rustc = output_of(&std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()), &["--version"])?;
     let glibc = output_of("getconf", &["GNU_LIBC_VERSION"])?;
     let gcc = output_of("cc", &["-dumpfullversion", "-dumpversion"])?;
@@ -81,34 +94,35 @@ fn linked() -> io::Result<Vec<Value>> {
     ])
 }
 
-fn output_of(program: &str, words: &[&str]) -> io::Result<String> {
-    let output = Command::new(program).args(words).output()?;
+fn output_of(program: &str, arguments: &[&str]) -> io::Result<String> {
+    let output = Command::new(program).args(arguments).output()?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(io::Error::other(format!("`{program} {}` failed", words.join(" ")))),
+        false => Err(io::Error::other(format!("`{program} {}` failed", arguments.join(" ")))),
     }
 }
 
-fn by_id(all: &Value) -> BTreeMap<&str, &Value> {
-    all.as_array().into_iter().flatten().filter_map(|one| Some((one["id"].as_str()?, one))).collect()
+fn by_id(array: &Value) -> BTreeMap<&str, &Value> {
+    array.as_array().into_iter().flatten().filter_map(|value| Some((value["id"].as_str()?, value))).collect()
 }
 
-/// Everything that becomes part of the program, or runs while it is built.
-fn used<'a>(program: &'a str, nodes: &BTreeMap<&'a str, &'a Value>) -> BTreeSet<&'a str> {
-    let mut used = BTreeSet::from([program]);
+/// IDs of all packages that become part of the program or run while it is built.
+fn built_in<'a>(program: &'a str, nodes: &BTreeMap<&'a str, &'a Value>) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::from([program]);
     let mut waiting = VecDeque::from([program]);
     while let Some(id) = waiting.pop_front() {
-        waiting.extend(built_in(nodes.get(id)).filter(|on| used.insert(on)));
+        waiting.extend(dependencies(nodes.get(id)).filter(|on| found.insert(on)));
     }
-    used
+    found
 }
 
-/// What a package is built from; not what only its tests use.
-fn built_in<'a>(node: Option<&&'a Value>) -> impl Iterator<Item = &'a str> {
-    let all = node.and_then(|node| node["deps"].as_array()).into_iter().flatten();
-    let is_built_in =
-        |on: &&Value| on["dep_kinds"].as_array().into_iter().flatten().any(|kind| kind["kind"] != "dev");
-    all.filter(is_built_in).filter_map(|on| on["pkg"].as_str())
+/// IDs of a package's dependencies, without those that only its tests use.
+fn dependencies<'a>(node: Option<&&'a Value>) -> impl Iterator<Item = &'a str> {
+    let dependencies = node.and_then(|node| node["deps"].as_array()).into_iter().flatten();
+    let is_built_in = |dependency: &&Value| {
+        dependency["dep_kinds"].as_array().into_iter().flatten().any(|kind| kind["kind"] != "dev")
+    };
+    dependencies.filter(is_built_in).filter_map(|dependency| dependency["pkg"].as_str())
 }
 
 fn reference(package: &Value) -> String {
@@ -123,7 +137,7 @@ fn component(package: &Value) -> Value {
         "name": package["name"],
         "version": package["version"],
         "purl": reference(package),
-        // The older way to write `OR`.
+        // `MIT/Apache-2.0` is an older way to write `MIT OR Apache-2.0`.
         "licenses": [{ "expression": package["license"].as_str().unwrap_or_default().replace('/', " OR ") }],
     });
     if let Some(repository) = package["repository"].as_str() {
@@ -140,24 +154,28 @@ mod tests {
     fn it_lists_what_is_built_in_and_nothing_that_only_tests_use() {
         let sbom = sbom(&metadata().unwrap()).unwrap();
         let components = sbom["components"].as_array().unwrap();
-        let has = |name: &str| components.iter().any(|one| one["name"] == name);
+        let has = |name: &str| components.iter().any(|component| component["name"] == name);
         assert!(has("clap") && has("howlate-model") && has("serde"));
         for linked in ["glibc", "libgcc", "rust-std"] {
-            let one = components.iter().find(|one| one["name"] == linked).unwrap();
+            let component = components.iter().find(|component| component["name"] == linked).unwrap();
             assert!(
-                one["version"].as_str().unwrap().starts_with(|first: char| first.is_ascii_digit()),
-                "{one}"
+                component["version"].as_str().unwrap().starts_with(|first: char| first.is_ascii_digit()),
+                "{component}"
             );
         }
         assert!(!has("proptest") && !has("howlate-fuzz") && !has("assert_cmd"));
         assert_eq!(sbom["metadata"]["component"]["name"], "howlate");
         let references: BTreeSet<&str> =
-            components.iter().filter_map(|one| one["bom-ref"].as_str()).collect();
+            components.iter().filter_map(|component| component["bom-ref"].as_str()).collect();
         assert_eq!(references.len(), components.len());
-        let known = |on: &Value| references.contains(on.as_str().unwrap_or_default());
-        for one in sbom["dependencies"].as_array().unwrap() {
-            assert!(one["dependsOn"].as_array().unwrap().iter().all(known), "{one}");
+        let is_component = |on: &Value| references.contains(on.as_str().unwrap_or_default());
+        for dependency in sbom["dependencies"].as_array().unwrap() {
+            assert!(dependency["dependsOn"].as_array().unwrap().iter().all(is_component), "{dependency}");
         }
-        assert!(components.iter().all(|one| !one["licenses"][0]["expression"].as_str().unwrap().is_empty()));
+        assert!(
+            components
+                .iter()
+                .all(|component| !component["licenses"][0]["expression"].as_str().unwrap().is_empty())
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The test programs of the workspace: which there are, and running them.
+//! Builds and runs the test programs of the workspace.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -12,16 +12,16 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
-/// Inputs of a property test in the everyday loop; proptest takes 256 if not told.
-const FEW_CASES: &str = "32";
+/// Inputs per property test with `--fast`; proptest's default is 256.
+const FAST_CASES: &str = "32";
 
-/// Kills of the storm in the everyday loop; 60 if not told.
-const FEW_KILLS: &str = "20";
+/// Kills in the storm test with `--fast`; its default is 60.
+const FAST_KILLS: &str = "20";
 
-/// What boots guests: with others beside them these would miss their deadlines.
+/// Test programs that boot guests, which would miss their deadlines beside other tests.
 const ALONE: [&str; 1] = ["guest"];
 
-/// What measures this machine, traces it, or packs: minutes, in which a change of words or sums is not judged.
+/// Test programs that measure or trace this machine, or build packages, which takes minutes: left out with `--fast`.
 const SLOW: [&str; 18] = [
     "browser",
     "causes",
@@ -43,7 +43,7 @@ const SLOW: [&str; 18] = [
     "waiting",
 ];
 
-/// Those that take longest begin first, so that none of them is left at the end with nobody beside it.
+/// The longest test programs, which start first, so that none of them runs alone at the end.
 const LONGEST: [&str; 11] = [
     "causes",
     "measuring",
@@ -58,54 +58,55 @@ const LONGEST: [&str; 11] = [
     "misuse",
 ];
 
-/// What is the same for all test programs of a run.
-pub(super) struct Surroundings<'a> {
-    /// The words of the command that starts them, before their own.
-    pub(super) before: &'a [&'a str],
-    /// Where tests write that they skipped themselves.
+/// Settings of all test programs of a run.
+pub(super) struct RunSettings<'a> {
+    /// Command that goes before that of the test program; may be empty.
+    pub(super) wrapper: &'a [&'a str],
+    /// File to which tests append why they skipped themselves.
     pub(super) skips: &'a Path,
-    /// Whether somebody waits: what takes long skips itself, and of random inputs a few are enough.
+    /// With `--fast`: long tests skip themselves, and property tests try fewer inputs.
     pub(super) is_fast: bool,
 }
 
-/// A test program, as cargo built it.
-pub(super) struct Program {
-    /// What is tested: a crate, or the file of an integration test.
+/// A test program that cargo built.
+pub(super) struct TestProgram {
+    /// The crate, or the file of an integration test.
     name: String,
-    /// Where it is run: the folder of its package, as cargo has it.
+    /// The folder of its package, in which it runs, as under `cargo test`.
     folder: PathBuf,
     executable: PathBuf,
 }
 
-/// What a test program printed.
-pub(super) struct Ended {
+/// Result of a test program.
+pub(super) struct TestRun {
     pub(super) name: String,
-    pub(super) text: String,
-    pub(super) took: Duration,
+    /// Standard output, then standard error.
+    pub(super) output: String,
+    pub(super) duration: Duration,
     pub(super) is_success: bool,
 }
 
-/// Builds with `cargo`, which says in JSON what it built; the longest first, then the other integration tests.
-pub(super) fn built(mut cargo: Command) -> io::Result<Vec<Program>> {
+/// Builds with `cargo`, which lists what it built as JSON. Returns the longest programs first, then the other integration tests.
+pub(super) fn build(mut cargo: Command) -> io::Result<Vec<TestProgram>> {
     let mut child = cargo.stdout(Stdio::piped()).spawn()?;
     let out = child.stdout.take().ok_or_else(|| io::Error::other("cargo has no output"))?;
     let lines = BufReader::new(out).lines().map_while(Result::ok);
-    let mut found: Vec<(bool, Program)> = lines.filter_map(|line| program(&line)).collect();
+    let mut found: Vec<(bool, TestProgram)> = lines.filter_map(|line| parse_artifact(&line)).collect();
     if !child.wait()?.success() {
         return Err(io::Error::other("the tests cannot be built"));
     }
-    let place = |name: &str| LONGEST.iter().position(|long| *long == name).unwrap_or(LONGEST.len());
+    let place = |name: &str| LONGEST.iter().position(|longest| *longest == name).unwrap_or(LONGEST.len());
     found.sort_by_key(|(is_integration, program)| (place(&program.name), !is_integration));
     Ok(found.into_iter().map(|(_, program)| program).collect())
 }
 
-/// The test program of an artifact's message, and whether it is of an integration test.
-fn program(message: &str) -> Option<(bool, Program)> {
+/// The test program of a message about an artifact, and whether it is an integration test.
+fn parse_artifact(message: &str) -> Option<(bool, TestProgram)> {
     let message: Value = serde_json::from_str(message).ok()?;
     if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
         return None;
     }
-    let program = Program {
+    let program = TestProgram {
         name: message["target"]["name"].as_str()?.to_owned(),
         folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
         executable: message["executable"].as_str()?.into(),
@@ -113,28 +114,29 @@ fn program(message: &str) -> Option<(bool, Program)> {
     Some((message["target"]["kind"][0] == "test", program))
 }
 
-/// Runs them, so many at a time; `ended` is told of each, in the order in which they end.
+/// Runs `at_once` programs at a time; calls `on_end` with each result, in the order in which they end.
 pub(super) fn run(
-    programs: Vec<Program>,
+    programs: Vec<TestProgram>,
     at_once: usize,
-    surroundings: &Surroundings<'_>,
-    ended: &mut dyn FnMut(Ended),
+    settings: &RunSettings<'_>,
+    on_end: &mut dyn FnMut(TestRun),
 ) {
     let rest = Mutex::new(programs.into_iter());
     let next = || rest.lock().ok()?.next();
     std::thread::scope(|scope| {
         let (sender, results) = channel();
         for _ in 0..at_once {
-            let sender: Sender<Ended> = sender.clone();
-            scope
-                .spawn(move || while next().is_some_and(|one| sender.send(one.run(surroundings)).is_ok()) {});
+            let sender: Sender<TestRun> = sender.clone();
+            scope.spawn(
+                move || while next().is_some_and(|program| sender.send(program.run(settings)).is_ok()) {},
+            );
         }
         drop(sender);
-        results.iter().for_each(&mut *ended);
+        results.iter().for_each(&mut *on_end);
     });
 }
 
-impl Program {
+impl TestProgram {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -143,37 +145,36 @@ impl Program {
         SLOW.contains(&self.name.as_str())
     }
 
-    /// Whether nothing else may run beside it.
-    pub(super) fn needs_the_machine(&self) -> bool {
+    pub(super) fn runs_alone(&self) -> bool {
         ALONE.contains(&self.name.as_str())
     }
 
-    fn command(&self, before: &[&str]) -> Command {
-        let Some((first, rest)) = before.split_first() else { return Command::new(&self.executable) };
+    fn command(&self, wrapper: &[&str]) -> Command {
+        let Some((first, rest)) = wrapper.split_first() else { return Command::new(&self.executable) };
         let mut command = Command::new(first);
         command.args(rest).arg(&self.executable);
         command
     }
 
-    fn run(self, surroundings: &Surroundings<'_>) -> Ended {
-        let (began, temporary) = (now(), temporary());
-        let mut command = self.command(surroundings.before);
+    fn run(self, settings: &RunSettings<'_>) -> TestRun {
+        let (began, temporary) = (now(), temporary_folder());
+        let mut command = self.command(settings.wrapper);
         command.envs(temporary.iter().map(|folder| ("TMPDIR", folder.path())));
-        command.current_dir(&self.folder).env("HOWLATE_SKIPS", surroundings.skips);
-        if surroundings.is_fast {
+        command.current_dir(&self.folder).env("HOWLATE_SKIPS", settings.skips);
+        if settings.is_fast {
             command
                 .env("HOWLATE_FAST", "1")
-                .env("PROPTEST_CASES", FEW_CASES)
-                .env("HOWLATE_STORM_KILLS", FEW_KILLS);
+                .env("PROPTEST_CASES", FAST_CASES)
+                .env("HOWLATE_STORM_KILLS", FAST_KILLS);
         }
-        let (text, is_success) = match command.output() {
+        let (output, is_success) = match command.output() {
             Ok(output) => {
                 let both = [output.stdout, output.stderr].concat();
                 (String::from_utf8_lossy(&both).into_owned(), output.status.success())
             }
             Err(error) => (format!("{} does not start: {error}\n", self.executable.display()), false),
         };
-        Ended { name: self.name, text, took: now().saturating_sub(began), is_success }
+        TestRun { name: self.name, output, duration: now().saturating_sub(began), is_success }
     }
 }
 
@@ -182,9 +183,9 @@ fn now() -> Duration {
     Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
 }
 
-/// A folder for temporary files that anybody may write, as `/tmp` is: tests look for what was left in there, which
-/// may not be another program's. `None` where it cannot be made: then they share one.
-fn temporary() -> Option<tempfile::TempDir> {
+/// A folder for temporary files, writable by all users like `/tmp`. Each test program has its own, as tests look for files that were
+/// left in there. `None` if it cannot be created: the program then uses the shared one.
+fn temporary_folder() -> Option<tempfile::TempDir> {
     let folder = tempfile::tempdir().ok()?;
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).ok()?;
     Some(folder)
@@ -195,32 +196,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_programs_are_told_from_what_else_is_built() {
+    fn test_programs_are_distinguished_from_other_artifacts() {
         let test = r#"{"reason":"compiler-artifact","manifest_path":"/a/crates/b/Cargo.toml",
             "target":{"kind":["test"],"name":"ends"},"profile":{"test":true},"executable":"/a/target/ends-1"}"#;
-        let (is_integration, program_of) = program(test).unwrap();
+        let (is_integration, program) = parse_artifact(test).unwrap();
         assert!(is_integration);
-        assert_eq!(
-            (program_of.name.as_str(), program_of.folder.as_path()),
-            ("ends", Path::new("/a/crates/b"))
-        );
-        assert!(program(&test.replace("\"test\":true", "\"test\":false")).is_none());
-        assert!(program(&test.replace("\"/a/target/ends-1\"", "null")).is_none());
-        assert!(program("warning: unused").is_none());
+        assert_eq!((program.name.as_str(), program.folder.as_path()), ("ends", Path::new("/a/crates/b")));
+        assert!(parse_artifact(&test.replace("\"test\":true", "\"test\":false")).is_none());
+        assert!(parse_artifact(&test.replace("\"/a/target/ends-1\"", "null")).is_none());
+        assert!(parse_artifact("warning: unused").is_none());
     }
 
     #[test]
     fn each_is_run_and_one_that_does_not_start_is_no_success() {
-        let of = |executable: &str| Program {
+        let program = |executable: &str| TestProgram {
             name: executable.to_owned(),
             folder: PathBuf::from("/"),
             executable: executable.into(),
         };
-        for before in [&[][..], &["env", "--"]] {
+        for wrapper in [&[][..], &["env", "--"]] {
             let mut ended = Vec::new();
-            let programs = ["true", "false", "/is/not/there"].map(of).into();
-            let surroundings = Surroundings { before, skips: Path::new("/dev/null"), is_fast: true };
-            run(programs, 2, &surroundings, &mut |one| ended.push((one.name, one.is_success)));
+            let programs = ["true", "false", "/is/not/there"].map(program).into();
+            let settings = RunSettings { wrapper, skips: Path::new("/dev/null"), is_fast: true };
+            run(programs, 2, &settings, &mut |run| ended.push((run.name, run.is_success)));
             ended.sort();
             let expected = [("/is/not/there", false), ("false", false), ("true", true)];
             assert_eq!(ended, expected.map(|(name, is_success)| (name.to_owned(), is_success)));
