@@ -10,7 +10,7 @@ use howlate_system::{describe, examine};
 
 /// What a capture came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CaptureSummary {
     /// How many files were copied.
     pub files: usize,
     /// The paths that this machine refuses to open.
@@ -26,11 +26,11 @@ pub struct Captured {
 /// # Errors
 ///
 /// When `into` cannot be written.
-pub fn capture(into: &Path) -> io::Result<Captured> {
+pub fn capture(into: &Path) -> io::Result<CaptureSummary> {
     let root = Root::live().with_path_log();
     describe(&root);
     examine(&root);
-    let mut captured = Captured::default();
+    let mut captured = CaptureSummary::default();
     for path in root.logged_paths() {
         take(&path, into, &mut captured)?;
     }
@@ -41,7 +41,7 @@ pub fn capture(into: &Path) -> io::Result<Captured> {
 }
 
 /// Copies one file; a missing one stays missing, a refused one is listed.
-fn take(path: &str, into: &Path, captured: &mut Captured) -> io::Result<()> {
+fn take(path: &str, into: &Path, captured: &mut CaptureSummary) -> io::Result<()> {
     match content(path) {
         Ok(Some(bytes)) => {
             write(&below(into, path), &bytes)?;

@@ -13,7 +13,7 @@ use howlate_recording::Reader;
 use crate::bench::built;
 
 /// Looks at the running program.
-const LOOKS: u64 = 120;
+const SAMPLES: u64 = 120;
 /// Memory may differ by this much between the first and the last sixth: the first and the last hour of six.
 const GROWTH: u64 = 1 << 20;
 /// Threads that are measured, each explained.
@@ -51,7 +51,7 @@ fn options(arguments: &[&str]) -> Result<(Span, Span), String> {
 
 /// What the program needed at one moment.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct ResourceSample {
     after: Span,
     memory: u64,
     descriptors: u64,
@@ -80,13 +80,13 @@ fn soak(time: Span, period: Span) -> io::Result<bool> {
         .stdout(Stdio::null());
     let clocks = clocks();
     let mut child = command.spawn()?;
-    let looks = looks(&mut child, time, &out)?;
+    let samples = samples(&mut child, time, &out)?;
     let status = child.wait()?;
     let drift = drift(clocks, self::clocks());
     println!("clock: CLOCK_MONOTONIC went {drift:+.1} ppm against CLOCK_REALTIME");
-    let counted = counted(&out, period)?;
-    println!("{counted}");
-    Ok(judged(&looks) & counted.is_whole() & (status.code() == Some(0)))
+    let counts = counts(&out, period)?;
+    println!("{counts}");
+    Ok(judge(&samples) & counts.is_whole() & (status.code() == Some(0)))
 }
 
 /// `CLOCK_MONOTONIC` and `CLOCK_REALTIME`, in nanoseconds.
@@ -100,31 +100,31 @@ fn drift(before: (i64, i64), after: (i64, i64)) -> f64 {
     (one / other - 1.0) * 1e6
 }
 
-fn looks(child: &mut Child, time: Span, out: &Path) -> io::Result<Vec<Look>> {
-    let every = Span::from_nanos((time.as_nanos() / LOOKS).max(1_000_000_000));
+fn samples(child: &mut Child, time: Span, out: &Path) -> io::Result<Vec<ResourceSample>> {
+    let every = Span::from_nanos((time.as_nanos() / SAMPLES).max(1_000_000_000));
     let began = clock::now();
-    let mut looks = Vec::new();
+    let mut samples = Vec::new();
     println!("{:>10} {:>14} {:>12} {:>16}", "after", "memory KiB", "descriptors", "recording bytes");
     loop {
         clock::sleep_for(every)?;
         if child.try_wait()?.is_some() {
-            return Ok(looks);
+            return Ok(samples);
         }
-        if let Some(look) = look(child.id(), clock::now().since(began), out) {
+        if let Some(sample) = sample(child.id(), clock::now().since(began), out) {
             println!(
                 "{:>9.0}s {:>14} {:>12} {:>16}",
-                look.after.as_secs_f64(),
-                look.memory / 1_024,
-                look.descriptors,
-                look.recording
+                sample.after.as_secs_f64(),
+                sample.memory / 1_024,
+                sample.descriptors,
+                sample.recording
             );
-            looks.push(look);
+            samples.push(sample);
         }
     }
 }
 
 /// `None` when it ends just now.
-fn look(process: u32, after: Span, out: &Path) -> Option<Look> {
+fn sample(process: u32, after: Span, out: &Path) -> Option<ResourceSample> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     // Its own memory. Pages of its file come and go as the machine needs memory, and say nothing.
     let kibibytes: u64 = ["RssAnon:", "RssShmem:", "VmSwap:"]
@@ -133,7 +133,7 @@ fn look(process: u32, after: Span, out: &Path) -> Option<Look> {
         .sum::<Option<_>>()?;
     let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?.count() as u64;
     let recording = fs::metadata(out).ok()?.len();
-    Some(Look { after, memory: kibibytes * 1_024, descriptors, recording })
+    Some(ResourceSample { after, memory: kibibytes * 1_024, descriptors, recording })
 }
 
 /// A field of `/proc/PID/status`.
@@ -143,16 +143,16 @@ fn kibibytes(status: &str, field: &str) -> Option<u64> {
 }
 
 /// Prints what grew.
-fn judged(looks: &[Look]) -> bool {
-    let sixth = looks.len() / 6;
-    let (Some(first), Some(last)) = (looks.get(..sixth), looks.get(looks.len() - sixth..)) else {
+fn judge(samples: &[ResourceSample]) -> bool {
+    let sixth = samples.len() / 6;
+    let (Some(first), Some(last)) = (samples.get(..sixth), samples.get(samples.len() - sixth..)) else {
         return false;
     };
-    let most = |looks: &[Look], of: fn(&Look) -> u64| looks.iter().map(of).max().unwrap_or_default();
-    let memory = most(last, |look| look.memory).saturating_sub(most(first, |look| look.memory));
+    let most = |samples: &[ResourceSample], of: fn(&ResourceSample) -> u64| samples.iter().map(of).max().unwrap_or_default();
+    let memory = most(last, |sample| sample.memory).saturating_sub(most(first, |sample| sample.memory));
     let descriptors =
-        most(last, |look| look.descriptors).saturating_sub(most(first, |look| look.descriptors));
-    let recording = most(looks, |look| look.recording);
+        most(last, |sample| sample.descriptors).saturating_sub(most(first, |sample| sample.descriptors));
+    let recording = most(samples, |sample| sample.recording);
     let verdict = |is_well: bool| if is_well { "ok" } else { "GREW" };
     println!(
         "memory: {} KiB more in the last sixth than in the first: {}",
@@ -166,7 +166,7 @@ fn judged(looks: &[Look]) -> bool {
 
 /// The wake-ups of a recording, against the time that they took.
 #[derive(Default)]
-struct Counted {
+struct WakeupCounts {
     period: Span,
     seen: u64,
     missed: u64,
@@ -176,7 +176,7 @@ struct Counted {
     turns: u64,
 }
 
-impl Counted {
+impl WakeupCounts {
     /// Periods that passed from the beginning of each turn's first block to its end.
     fn periods(&self) -> u64 {
         self.passed.as_nanos() / self.period.as_nanos().max(1)
@@ -191,7 +191,7 @@ impl Counted {
     }
 }
 
-impl std::fmt::Display for Counted {
+impl std::fmt::Display for WakeupCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { seen, missed, lost, .. } = self;
         let (periods, verdict) = (self.periods(), if self.is_whole() { "ok" } else { "NOT ALL" });
@@ -202,53 +202,53 @@ impl std::fmt::Display for Counted {
     }
 }
 
-fn counted(out: &Path, period: Span) -> io::Result<Counted> {
-    let (mut counted, mut from) = (Counted { period, ..Counted::default() }, BTreeMap::new());
+fn counts(out: &Path, period: Span) -> io::Result<WakeupCounts> {
+    let (mut counts, mut from) = (WakeupCounts { period, ..WakeupCounts::default() }, BTreeMap::new());
     for line in Reader::open(out).map_err(io::Error::other)? {
         match line.map_err(io::Error::other)? {
             Line::Block(block) => {
-                counted.seen += block.latency.count();
-                counted.missed += block.missed_periods;
-                counted.lost += block.lost;
+                counts.seen += block.latency.count();
+                counts.missed += block.missed_periods;
+                counts.lost += block.lost;
                 let from = from.entry(block.condition).or_insert(block.from);
                 *from = block.from.min(*from);
             }
             Line::Finished(finished) => {
                 if let Some(from) = from.remove(&finished.condition) {
-                    counted.passed = counted.passed.plus(finished.at.since(from));
-                    counted.turns += 1;
+                    counts.passed = counts.passed.plus(finished.at.since(from));
+                    counts.turns += 1;
                 }
             }
             _ => {}
         }
     }
-    Ok(counted)
+    Ok(counts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn look(memory: u64, descriptors: u64) -> Look {
-        Look { after: Span::ZERO, memory, descriptors, recording: 1 }
+    fn sample(memory: u64, descriptors: u64) -> ResourceSample {
+        ResourceSample { after: Span::ZERO, memory, descriptors, recording: 1 }
     }
 
     #[test]
     fn growth_is_seen() {
-        assert!(judged(&[look(1_000, 7); 12]));
-        let leak: Vec<Look> = (0..12).map(|number| look(number << 20, 7)).collect();
-        assert!(!judged(&leak));
-        let open: Vec<Look> = (0..12).map(|number| look(1_000, number)).collect();
-        assert!(!judged(&open));
-        assert!(!judged(&[]));
+        assert!(judge(&[sample(1_000, 7); 12]));
+        let leak: Vec<ResourceSample> = (0..12).map(|number| sample(number << 20, 7)).collect();
+        assert!(!judge(&leak));
+        let open: Vec<ResourceSample> = (0..12).map(|number| sample(1_000, number)).collect();
+        assert!(!judge(&open));
+        assert!(!judge(&[]));
     }
 
     #[test]
     fn a_period_without_a_wake_up_is_seen() {
         let (period, passed) = (Span::from_millis(1), Span::from_secs(1));
-        let counted = |seen| Counted { period, seen, missed: 3, lost: 2, passed, turns: 1 };
-        assert!(counted(985).is_whole());
-        assert!(!counted(900).is_whole());
+        let counts = |seen| WakeupCounts { period, seen, missed: 3, lost: 2, passed, turns: 1 };
+        assert!(counts(985).is_whole());
+        assert!(!counts(900).is_whole());
     }
 
     #[test]

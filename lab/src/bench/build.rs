@@ -8,7 +8,7 @@ use howlate_linux::{clock, usage};
 
 use super::paired::median;
 use super::program::output;
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 
 /// CPU time of the build, in those of ripgrep's in the same run.
 const MOST_TIMES_RIPGREP: f64 = 2.5;
@@ -19,7 +19,7 @@ const MOST_AFTER_CHANGE: f64 = 20.0;
 const RUNS: usize = 3;
 
 /// What one run found.
-struct Cost {
+struct BuildCost {
     /// CPU time of `cargo run --release`, less that of the quick look, by that of ripgrep's.
     times_ripgrep: f64,
     /// Seconds from `git clone` to the first line that is no machine and no doubt.
@@ -30,11 +30,11 @@ struct Cost {
 
 /// Prints medians; fails when one is above its limit. Both are built by turns, each with nothing built before.
 pub fn run() -> io::Result<()> {
-    let costs: Vec<Cost> = (0..RUNS).map(|_| cost()).collect::<io::Result<_>>()?;
-    let mut limits = Limits::default();
-    let mut judge = |name, unit, most, of: fn(&Cost) -> f64| {
+    let costs: Vec<BuildCost> = (0..RUNS).map(|_| cost()).collect::<io::Result<_>>()?;
+    let mut limits = BenchLimits::default();
+    let mut judge = |name, unit, most, of: fn(&BuildCost) -> f64| {
         let value = median(&costs.iter().map(of).collect::<Vec<_>>());
-        limits.judge(&Figure { name, value, interval: None, most, unit });
+        limits.judge(&BenchFigure { name, value, interval: None, most, unit });
     };
     judge("CPU time of the build, median", "times ripgrep's", MOST_TIMES_RIPGREP, |figures| {
         figures.times_ripgrep
@@ -44,7 +44,7 @@ pub fn run() -> io::Result<()> {
     limits.verdict()
 }
 
-fn cost() -> io::Result<Cost> {
+fn cost() -> io::Result<BuildCost> {
     let folder = tempfile::tempdir()?;
     let of_ripgrep = cpu_seconds(|| ripgrep(folder.path()))?;
     let clone = folder.path().join("howlate");
@@ -62,7 +62,7 @@ fn cost() -> io::Result<Cost> {
     let began = clock::now();
     cargo(&clone, &["build", "--release"])?;
     let after_change = clock::now().since(began).as_secs_f64();
-    let cost = Cost { times_ripgrep: of_build / of_ripgrep, until_answered, after_change };
+    let cost = BuildCost { times_ripgrep: of_build / of_ripgrep, until_answered, after_change };
     println!(
         "ripgrep {of_ripgrep:.0} s of CPU, howlate {of_build:.0}: {:.2} times; answered after {until_answered:.0} s; changed {after_change:.1} s",
         cost.times_ripgrep

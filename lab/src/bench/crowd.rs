@@ -10,8 +10,8 @@ use howlate_linux::clock;
 use howlate_model::Span;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::program::{Ended, built, compiled};
-use super::why::limit::{Figure, Limits};
+use super::program::{KilledOnDrop, built, compiled};
+use super::why::limit::{BenchFigure, BenchLimits};
 
 /// Memory that is allowed, MiB.
 const MOST: f64 = 128.0;
@@ -38,11 +38,11 @@ pub fn run_for(time: Span) -> io::Result<()> {
     let program = built()?;
     let folder = tempfile::tempdir()?;
     let crowd = compiled("bench/crowd.c", folder.path())?;
-    let mut crowd = Ended(Command::new(&crowd).stdout(Stdio::piped()).spawn()?);
+    let mut crowd = KilledOnDrop(Command::new(&crowd).stdout(Stdio::piped()).spawn()?);
     line_of(&mut crowd.0)?;
     let begin = |(number, arguments): (usize, &&'static str)| {
         let out = folder.path().join(format!("{number}"));
-        Observer::begin(&program, arguments, crowd.0.id(), &out)
+        CrowdObserver::begin(&program, arguments, crowd.0.id(), &out)
     };
     let mut all = COMMANDS.iter().enumerate().map(begin).collect::<io::Result<Vec<_>>>()?;
     for look in 1..=LOOKS {
@@ -50,26 +50,26 @@ pub fn run_for(time: Span) -> io::Result<()> {
         let after = time.as_secs_f64() * look as f64 / LOOKS as f64;
         all.iter_mut().try_for_each(|looking| looking.look(after))?;
     }
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     for looking in &mut all {
         end(&mut looking.program.0, looking.name)?;
         let name = format!("{}: MiB at most", looking.name);
-        limits.judge(&Figure { name: &name, value: looking.most, interval: None, most: MOST, unit: "MiB" });
+        limits.judge(&BenchFigure { name: &name, value: looking.most, interval: None, most: MOST, unit: "MiB" });
     }
     limits.verdict()
 }
 
 /// A command that looks at the crowd.
-struct Observer {
+struct CrowdObserver {
     name: &'static str,
-    program: Ended,
+    program: KilledOnDrop,
     /// Where it answers, of a server.
     address: Option<String>,
     /// The most memory that it had, in MiB.
     most: f64,
 }
 
-impl Observer {
+impl CrowdObserver {
     fn begin(program: &Path, arguments: &'static str, crowd: u32, out: &Path) -> io::Result<Self> {
         let (pid, out) = (crowd.to_string(), out.display().to_string());
         let name = arguments.split(' ').next().unwrap_or_default();
@@ -81,7 +81,7 @@ impl Observer {
         let is_server = name == "serve";
         let mut command = Command::new(program);
         command.args(arguments).stdout(if is_server { Stdio::piped() } else { Stdio::null() });
-        let mut program = Ended(command.spawn()?);
+        let mut program = KilledOnDrop(command.spawn()?);
         let first_line = if is_server { Some(line_of(&mut program.0)?) } else { None };
         let address = first_line
             .and_then(|line| Some(line.split("http://").nth(1)?.trim().trim_end_matches('/').to_owned()));

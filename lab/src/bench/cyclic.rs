@@ -29,10 +29,10 @@ fn pairs(measure_ours: impl Fn() -> io::Result<[f64; 3]>) -> io::Result<()> {
     for _ in 0..PAIRS {
         let ours_first = fastrand::bool();
         let before = if ours_first { Some(measure_ours()?) } else { None };
-        let theirs = measure_cyclictest(&mut Command::new("cyclictest"))?;
+        let reference = measure_cyclictest(&mut Command::new("cyclictest"))?;
         let ours = before.map_or_else(&measure_ours, Ok)?;
         for (place, (_, pairs)) in numbers.iter_mut().enumerate() {
-            pairs.add(ours[place], theirs[place]);
+            pairs.add(ours[place], reference[place]);
         }
     }
     println!("fifo:80, CPU {CPU}, period 1 ms, {SAMPLES} wake-ups a block; nanoseconds");

@@ -9,8 +9,8 @@ use howlate_linux::{clock, sched};
 use howlate_model::{Nice, Policy, Span};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::program::{Ended, built};
-use super::why::limit::{Figure, Limits};
+use super::program::{KilledOnDrop, built};
+use super::why::limit::{BenchFigure, BenchLimits};
 
 /// Until it has ended, in seconds.
 const MOST: f64 = 2.0;
@@ -36,16 +36,16 @@ const COMMANDS: [(&str, Span); 8] = [
 /// Prints how long each needs; fails where one needs longer than the limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
-    let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().map(Ended);
+    let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().map(KilledOnDrop);
     let _busy = (0..BUSY).map(|_| busy()).collect::<io::Result<Vec<_>>>()?;
     // Else this would be told late that they have ended.
     raise_termination_priority();
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     for (arguments, after) in COMMANDS {
         let (status, value) = ended(&howlate, arguments, after)?;
         let arguments = arguments.replace(" --out OUT", "");
         let name = format!("{arguments}, Ctrl-C after {after}: until it has ended ({status})");
-        limits.judge(&Figure { name: &name, value, interval: None, most: MOST, unit: "s" });
+        limits.judge(&BenchFigure { name: &name, value, interval: None, most: MOST, unit: "s" });
     }
     limits.verdict()
 }
@@ -56,7 +56,7 @@ fn ended(howlate: &Path, arguments: &str, after: Span) -> io::Result<(ExitStatus
     let out = folder.path().join("out").display().to_string();
     let mut command = Command::new(howlate);
     command.args(arguments.split(' ').map(|word| if word == "OUT" { &out } else { word }));
-    let mut program = Ended(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    let mut program = KilledOnDrop(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     sched::set_policy(program.0.id(), Policy::Other { nice: Nice::new(0) })?;
     clock::sleep_for(after)?;
     let signalled = clock::now();

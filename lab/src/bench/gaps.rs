@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::paired::median;
 use super::program::{built, compiled, json, output};
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 
 /// Of the bare loop's time per turn.
 const MOST_PER_TURN: f64 = 1.1;
@@ -33,7 +33,7 @@ pub fn run() -> io::Result<()> {
     let program = compiled("bench/gaps.c", folder.path())?;
     let cpu = last_cpu()?;
     let bench = Bench { howlate: &howlate, program: &program, folder: folder.path(), cpu: &cpu };
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     bench.turns(&mut limits)?;
     bench.hog(&mut limits)?;
     limits.verdict()
@@ -55,13 +55,13 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// A turn of each loop, without its gaps, in rounds one after the other.
-    fn turns(&self, limits: &mut Limits) -> io::Result<()> {
-        let (mut ours, mut bare, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+    fn turns(&self, limits: &mut BenchLimits) -> io::Result<()> {
+        let (mut ours, mut bare, mut reference) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             bare.push(self.bare()?);
             ours.push(turn(&json(self.gaps("1").args(["--duration", "1s", "--tracer", "none"]))?));
             if let Some(run) = self.oslat("1")? {
-                theirs.push(oslat_turn(&run));
+                reference.push(oslat_turn(&run));
             }
         }
         let ratio = median(&ours) / median(&bare);
@@ -69,10 +69,10 @@ impl Bench<'_> {
             "a turn: bare loop {:.2} ns, howlate {:.2} ns{}",
             median(&bare),
             median(&ours),
-            beside(&theirs)
+            beside(&reference)
         );
         let name = "a turn, of the bare loop's";
-        limits.judge(&Figure { name, value: ratio, interval: None, most: MOST_PER_TURN, unit: "times" });
+        limits.judge(&BenchFigure { name, value: ratio, interval: None, most: MOST_PER_TURN, unit: "times" });
         Ok(())
     }
 
@@ -102,7 +102,7 @@ impl Bench<'_> {
     }
 
     /// Count and sum of a hog's times, by its own stamps, by howlate, and by oslat with the hog again.
-    fn hog(&self, limits: &mut Limits) -> io::Result<()> {
+    fn hog(&self, limits: &mut BenchLimits) -> io::Result<()> {
         let (hog, run) = self.beside_hog(LENGTH, |bench| {
             let policy = format!("fifo:{PRIORITY}");
             json(bench.gaps("1").args(["--duration", &format!("{SECONDS}s"), "--policy", &policy]))
@@ -177,11 +177,11 @@ fn oslat_turn(run: &Value) -> f64 {
     (thread["duration"].as_f64().unwrap_or(f64::NAN) * 1e9 - taken * 1e3) / short
 }
 
-fn beside(theirs: &[f64]) -> String {
-    if theirs.is_empty() {
+fn beside(reference: &[f64]) -> String {
+    if reference.is_empty() {
         ", oslat is not installed".to_owned()
     } else {
-        format!(", oslat {:.2} ns", median(theirs))
+        format!(", oslat {:.2} ns", median(reference))
     }
 }
 
@@ -232,9 +232,9 @@ fn print_off(who: &str, hog: &Hog, found: (u64, u64)) {
     println!("  off by {:.2} % and {:.2} %", off(hog.whole, found.0), off(hog.whole_ns, found.1));
 }
 
-fn judge(limits: &mut Limits, how: &str, hog: (u64, u64), found: (u64, u64)) {
+fn judge(limits: &mut BenchLimits, how: &str, hog: (u64, u64), found: (u64, u64)) {
     for (what, value) in [("count", off(hog.0, found.0)), ("sum", off(hog.1, found.1))] {
         let name = format!("{what} of the hog's times, {how}: off by");
-        limits.judge(&Figure { name: &name, value, interval: None, most: MOST_OFF, unit: "%" });
+        limits.judge(&BenchFigure { name: &name, value, interval: None, most: MOST_OFF, unit: "%" });
     }
 }

@@ -17,10 +17,10 @@ pub fn run() -> io::Result<()> {
     let howlate = built()?;
     for (when, lengths, times) in LENGTHS {
         let ours = median(times, || per_wake_up(lengths, |samples| count_howlate(&howlate, samples)))?;
-        let theirs = median(times, || per_wake_up(lengths, count_cyclictest))?;
-        let ratio = ours / theirs;
+        let reference = median(times, || per_wake_up(lengths, count_cyclictest))?;
+        let ratio = ours / reference;
         println!(
-            "instructions per wake-up {when}: howlate {ours:.0}, cyclictest {theirs:.0}, ratio {ratio:.2}"
+            "instructions per wake-up {when}: howlate {ours:.0}, cyclictest {reference:.0}, ratio {ratio:.2}"
         );
     }
     Ok(())

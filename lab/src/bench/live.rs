@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::paired::median;
 use super::program::{built, output};
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 
 const PAIRS: usize = 40;
 /// A difference of medians that nobody would see.
@@ -38,7 +38,7 @@ const EACH: Span = Span::from_millis(100);
 /// Prints each figure; fails when one is above its limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     let mut differences = Vec::new();
     for _ in 0..PAIRS {
         let live_first = fastrand::bool();
@@ -49,7 +49,7 @@ pub fn run() -> io::Result<()> {
     }
     let (value, interval) = middle(&mut differences);
     let name = "live: added to the median, 1 ms, fifo:80";
-    limits.judge(&Figure { name, value, interval, most: MOST_LATER, unit: "µs" });
+    limits.judge(&BenchFigure { name, value, interval, most: MOST_LATER, unit: "µs" });
     let (plain, live) = (taken(&howlate, "")?, taken(&howlate, " --live")?);
     println!(
         "of a CPU: the painter {:.2} %, the observer {:.2} %; without the view {:.2} %",
@@ -57,10 +57,10 @@ pub fn run() -> io::Result<()> {
     );
     let value = live[0] + live[1] - plain[0];
     let name = "live: taken of a CPU, 16 rows, 4 Hz";
-    limits.judge(&Figure { name, value, interval: None, most: MOST_TAKEN, unit: "%" });
+    limits.judge(&BenchFigure { name, value, interval: None, most: MOST_TAKEN, unit: "%" });
     let value = answered(&howlate)?;
     let name = "live: until a key is answered, median";
-    limits.judge(&Figure { name, value, interval: None, most: MOST_WAITED, unit: "ms" });
+    limits.judge(&BenchFigure { name, value, interval: None, most: MOST_WAITED, unit: "ms" });
     limits.verdict()
 }
 

@@ -63,19 +63,19 @@ fn share_taken(howlate: &Path, load: &str) -> io::Result<f64> {
 }
 
 /// The two in turn, in random order.
-fn pairs(ours: impl Fn() -> io::Result<f64>, theirs: impl Fn() -> io::Result<f64>) -> io::Result<Pairs> {
+fn pairs(ours: impl Fn() -> io::Result<f64>, reference: impl Fn() -> io::Result<f64>) -> io::Result<Pairs> {
     let mut pairs = Pairs::default();
     for _ in 0..PAIRS {
         let before = if fastrand::bool() { Some(ours()?) } else { None };
-        let theirs = theirs()?;
-        pairs.add(before.map_or_else(&ours, Ok)?, theirs);
+        let reference = reference()?;
+        pairs.add(before.map_or_else(&ours, Ok)?, reference);
     }
     Ok(pairs)
 }
 
 /// Context switches per second while `program` runs.
 fn switches(program: &mut Command) -> io::Result<f64> {
-    let running = KilledOnDrop(program.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    let running = InterruptedOnDrop(program.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     clock::sleep_for(WARM_UP)?;
     let (begin, before) = (clock::now(), context_switches()?);
     clock::sleep_for(MEASURED)?;
@@ -90,9 +90,9 @@ fn context_switches() -> io::Result<u64> {
 }
 
 /// A program that is ended as Ctrl-C does it, so that it takes its processes with it.
-struct KilledOnDrop(Child);
+struct InterruptedOnDrop(Child);
 
-impl Drop for KilledOnDrop {
+impl Drop for InterruptedOnDrop {
     fn drop(&mut self) {
         let pid = self.0.id().to_string();
         drop(Command::new("kill").args(["-INT", &pid]).status());

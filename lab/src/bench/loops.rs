@@ -8,7 +8,7 @@ use howlate_analyse::quantile_ranks;
 
 use super::paired::median;
 use super::program::{built, compiled, output};
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 
 /// Nanoseconds that a turn, or a span in it, may cost at the median.
 const MOST: f64 = 60.0;
@@ -29,7 +29,7 @@ pub fn run() -> io::Result<()> {
     };
     let mut without = Command::new(&program);
     without.arg("span");
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     judge(&mut limits, "a turn of a marked loop, under howlate", &mut watched(&[]), MOST)?;
     judge(&mut limits, "a span in a turn, under howlate", &mut watched(&["span"]), MOST)?;
     judge(&mut limits, "a turn without howlate", &mut Command::new(&program), MOST_WITHOUT)?;
@@ -38,7 +38,7 @@ pub fn run() -> io::Result<()> {
 }
 
 /// The median of the differences that the program prints; howlate prints its own result after them.
-fn judge(limits: &mut Limits, name: &str, command: &mut Command, most: f64) -> io::Result<()> {
+fn judge(limits: &mut BenchLimits, name: &str, command: &mut Command, most: f64) -> io::Result<()> {
     let printed = String::from_utf8_lossy(&output(command)?.stdout).into_owned();
     let mut differences: Vec<f64> = printed.lines().map_while(|line| line.parse().ok()).collect();
     if differences.is_empty() {
@@ -47,6 +47,6 @@ fn judge(limits: &mut Limits, name: &str, command: &mut Command, most: f64) -> i
     differences.sort_by(f64::total_cmp);
     let at = |rank: u64| differences[rank as usize - 1];
     let interval = quantile_ranks(differences.len() as u64, 0.5).map(|(low, high)| (at(low), at(high)));
-    limits.judge(&Figure { name, value: median(&differences), interval, most, unit: "ns" });
+    limits.judge(&BenchFigure { name, value: median(&differences), interval, most, unit: "ns" });
     Ok(())
 }

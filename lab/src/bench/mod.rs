@@ -34,7 +34,7 @@ use std::process::ExitCode;
 use howlate_model::Span;
 
 pub use paired::median;
-pub use program::{built, compiled, json, output};
+pub use program::{KilledOnDrop, built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 

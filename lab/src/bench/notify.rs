@@ -38,19 +38,19 @@ fn measure() -> Fallible<()> {
         let turn = |number: usize| -> Fallible<(f64, f64)> {
             let first = if number.is_multiple_of(2) { Some(run_ping(&ping, mechanism, cpus)?) } else { None };
             let ours = run_howlate(&howlate, mechanism, cpus)?;
-            let theirs = first.map_or_else(|| run_ping(&ping, mechanism, cpus), Ok)?;
-            Ok((theirs, ours))
+            let reference = first.map_or_else(|| run_ping(&ping, mechanism, cpus), Ok)?;
+            Ok((reference, ours))
         };
         let both: Vec<(f64, f64)> = (0..pairs).map(turn).collect::<Fallible<_>>()?;
         let of = |which: fn(&(f64, f64)) -> f64| sorted(both.iter().map(which).collect());
-        let (theirs, ours) = (of(|pair| pair.0), of(|pair| pair.1));
+        let (reference, ours) = (of(|pair| pair.0), of(|pair| pair.1));
         let ratios = of(|pair| pair.1 / pair.0);
         let (middle, spread) = (pairs / 2, pairs / 4);
         let quartiles =
             format!("{:.3} ({:.2}-{:.2})", ratios[middle], ratios[spread], ratios[pairs - 1 - spread]);
         text += &format!(
             "{mechanism:10} {:>10.0} {:>10.0} {quartiles:>16} {limit:>7.2}\n",
-            theirs[middle], ours[middle]
+            reference[middle], ours[middle]
         );
         if ratios[middle] > limit {
             exceeded.push(mechanism);

@@ -6,19 +6,19 @@ use howlate_analyse::quantile_ranks;
 #[derive(Default)]
 pub struct Pairs {
     ours: Vec<f64>,
-    theirs: Vec<f64>,
+    reference: Vec<f64>,
 }
 
 impl Pairs {
     /// Adds one pair.
-    pub fn add(&mut self, ours: f64, theirs: f64) {
+    pub fn add(&mut self, ours: f64, reference: f64) {
         self.ours.push(ours);
-        self.theirs.push(theirs);
+        self.reference.push(reference);
     }
 
     /// `median ours, median of the rival, median difference [95 % interval]`, in the numbers' unit.
     pub fn line(&self, name: &str, rival: &str) -> String {
-        let mut differences: Vec<f64> = self.ours.iter().zip(&self.theirs).map(|(a, b)| a - b).collect();
+        let mut differences: Vec<f64> = self.ours.iter().zip(&self.reference).map(|(a, b)| a - b).collect();
         differences.sort_by(f64::total_cmp);
         let interval = quantile_ranks(differences.len() as u64, 0.5).map_or_else(
             || "too few pairs for an interval".to_owned(),
@@ -29,7 +29,7 @@ impl Pairs {
         format!(
             "{name:6} howlate {:8.0}   {rival} {:8.0}   difference {:+8.0}  [{interval}]  n={}",
             median(&self.ours),
-            median(&self.theirs),
+            median(&self.reference),
             median(&differences),
             differences.len()
         )

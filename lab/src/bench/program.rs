@@ -49,10 +49,10 @@ pub fn json(command: &mut Command) -> io::Result<Value> {
     Ok(serde_json::from_slice(&output(command)?.stdout)?)
 }
 
-/// Killed when dropped.
-pub(super) struct Ended(pub(super) Child);
+/// A process that is killed on drop.
+pub struct KilledOnDrop(pub Child);
 
-impl Drop for Ended {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());

@@ -10,7 +10,7 @@ use howlate_model::{Line, MonotonicTime};
 
 use super::paired::median;
 use super::program::built;
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 
 /// Until its text appears, ms.
 const MOST: f64 = 50.0;
@@ -22,8 +22,8 @@ pub fn run() -> io::Result<()> {
     let path = |run| folder.path().join(format!("{run}.jsonl"));
     let times: Vec<f64> = (0..RUNS).map(|run| time(&howlate, &path(run))).collect::<Result<_, _>>()?;
     let (name, value) = ("quick look: until its text, median", median(&times));
-    let mut limits = Limits::default();
-    limits.judge(&Figure { name, value, interval: None, most: MOST, unit: "ms" });
+    let mut limits = BenchLimits::default();
+    limits.judge(&BenchFigure { name, value, interval: None, most: MOST, unit: "ms" });
     limits.verdict()
 }
 

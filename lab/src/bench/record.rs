@@ -16,7 +16,7 @@ use super::busy_machine::taken_beside_many;
 use super::crowd::memory;
 use super::paired::median;
 use super::program::built;
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 use super::why::ping_pong::{PAIRS, losses, middle, round_trips};
 
 /// Of two threads that wake each other through pipes on one CPU, per cent of their round trips.
@@ -49,7 +49,7 @@ const RUNS: usize = 11;
 /// Prints each figure; fails when one is above its limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     let refused = |refusal: howlate_model::TracerRefusal| io::Error::other(refusal.to_string());
     let losses = losses(PAIRS, || {
         let mut reader =
@@ -61,16 +61,16 @@ pub fn run() -> io::Result<()> {
     })?;
     let (value, interval) = middle(losses);
     let name = "record: lost of a pipe ping-pong on one CPU";
-    limits.judge(&Figure { name, value, interval, most: MOST_LOST, unit: "%" });
+    limits.judge(&BenchFigure { name, value, interval, most: MOST_LOST, unit: "%" });
     run_alternatives()?;
     let (taken, resident) = taken(&howlate)?;
     let name = "record: taken of a CPU, 500 threads and a ping-pong";
-    limits.judge(&Figure { name, value: taken, interval: None, most: MOST_TAKEN, unit: "%" });
+    limits.judge(&BenchFigure { name, value: taken, interval: None, most: MOST_TAKEN, unit: "%" });
     let name = "record: resident memory";
-    limits.judge(&Figure { name, value: resident, interval: None, most: MOST_RESIDENT, unit: "MiB" });
+    limits.judge(&BenchFigure { name, value: resident, interval: None, most: MOST_RESIDENT, unit: "MiB" });
     let name = "show --at in a folder of 1 GB";
     let value = showing(&howlate)?;
-    limits.judge(&Figure { name, value, interval: None, most: MOST_SHOWING, unit: "s" });
+    limits.judge(&BenchFigure { name, value, interval: None, most: MOST_SHOWING, unit: "s" });
     limits.verdict()
 }
 

@@ -13,8 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::crowd::memory;
-use super::program::{Ended, built};
-use super::why::limit::{Figure, Limits};
+use super::program::{KilledOnDrop, built};
+use super::why::limit::{BenchFigure, BenchLimits};
 use crate::truth::claims::Scores;
 use crate::truth::{all_hold, record};
 
@@ -45,22 +45,22 @@ pub fn run_for(time: Span) -> io::Result<()> {
         return Err(io::Error::other("programs of other users take root"));
     }
     // What it needs alone does not change from minute to minute.
-    let alone = Recorded::beside(time.min(USUALLY), |_| Ok(Vec::new()))?;
-    let attacked = Recorded::beside(time, |place| all_hostile(time, place))?;
+    let alone = RecorderUsage::beside(time.min(USUALLY), |_| Ok(Vec::new()))?;
+    let attacked = RecorderUsage::beside(time, |place| all_hostile(time, place))?;
     let missing = &attacked.missing;
     println!("beside them: {missing}");
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     let more = attacked.cpu - alone.cpu;
-    limits.judge(&Figure {
+    limits.judge(&BenchFigure {
         name: "MiB at most",
         value: attacked.most,
         interval: None,
         most: MOST_MEMORY,
         unit: "MiB",
     });
-    limits.judge(&Figure { name: "more of a CPU", value: more, interval: None, most: MOST_CPU, unit: "%" });
+    limits.judge(&BenchFigure { name: "more of a CPU", value: more, interval: None, most: MOST_CPU, unit: "%" });
     let lost = missing["incidents_lost"].as_f64().unwrap_or(f64::NAN);
-    limits.judge(&Figure { name: "incidents lost", value: lost, interval: None, most: 0.0, unit: "" });
+    limits.judge(&BenchFigure { name: "incidents lost", value: lost, interval: None, most: 0.0, unit: "" });
     limits.verdict()
 }
 
@@ -90,19 +90,19 @@ pub fn planted_for(time: Span) -> io::Result<()> {
     }
 }
 
-fn all_hostile(time: Span, place: &Path) -> io::Result<Vec<Ended>> {
+fn all_hostile(time: Span, place: &Path) -> io::Result<Vec<KilledOnDrop>> {
     let all = USERS.iter().flat_map(|user| WAYS.map(|way| (*user, way)));
     all.map(|(user, way)| hostile(user, way, time, place)).collect()
 }
 
-fn hostile(user: u32, way: &str, time: Span, place: &Path) -> io::Result<Ended> {
+fn hostile(user: u32, way: &str, time: Span, place: &Path) -> io::Result<KilledOnDrop> {
     let seconds = time.plus(AT_FIRST).as_secs_f64().to_string();
     let mut command = Command::new("python3");
     command.args(["-B", HOSTILE, way, &seconds]).env("HOWLATE_RECORDER", place).uid(user).gid(user);
-    Ok(Ended(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?))
+    Ok(KilledOnDrop(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?))
 }
 
-struct Recorded {
+struct RecorderUsage {
     /// The most memory that it had, MiB.
     most: f64,
     /// How much of a CPU it had, per cent.
@@ -111,15 +111,15 @@ struct Recorded {
     missing: Value,
 }
 
-impl Recorded {
-    fn beside(time: Span, start_others: impl FnOnce(&Path) -> io::Result<Vec<Ended>>) -> io::Result<Self> {
+impl RecorderUsage {
+    fn beside(time: Span, start_others: impl FnOnce(&Path) -> io::Result<Vec<KilledOnDrop>>) -> io::Result<Self> {
         let (program, folder) = (built()?, tempfile::tempdir()?);
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
         let (place, out) = (folder.path().join("recorder"), folder.path().join("kept"));
         let mut command = Command::new(&program);
         command.args(["record", "--quiet", "--late-above", "1s", "--out"]).arg(&out);
         command.env("HOWLATE_RECORDER", &place).stdout(Stdio::null());
-        let mut recorder = Ended(command.spawn()?);
+        let mut recorder = KilledOnDrop(command.spawn()?);
         while !place.exists() {
             if recorder.0.try_wait()?.is_some() {
                 return Err(io::Error::other("it ended before it recorded"));

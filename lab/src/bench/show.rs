@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::long_recording::{THREADS, WAKE_UPS, write};
 use super::paired::median;
 use super::program::built;
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 use howlate_linux::clock;
 
 const RUNS: usize = 11;
@@ -24,8 +24,8 @@ pub fn run() -> io::Result<()> {
     let size = std::fs::metadata(&path)?.len() / 1_024;
     println!("{WAKE_UPS} wake-ups, {THREADS} threads, {size} KiB, {RUNS} runs");
     let (name, value) = ("show: the whole recording, median", median(&times));
-    let mut limits = Limits::default();
-    limits.judge(&Figure { name, value, interval: None, most: MOST, unit: "ms" });
+    let mut limits = BenchLimits::default();
+    limits.judge(&BenchFigure { name, value, interval: None, most: MOST, unit: "ms" });
     limits.verdict()
 }
 

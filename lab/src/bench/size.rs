@@ -4,16 +4,16 @@ use std::io;
 use std::process::Command;
 
 use super::program::output;
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 
 /// Millions of bytes.
 const MOST: f64 = 10.0;
 
 /// Builds it and looks; fails where it is above its limit.
 pub fn run() -> io::Result<()> {
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     let value = bytes()? as f64 / 1e6;
-    limits.judge(&Figure { name: "static program", value, interval: None, most: MOST, unit: "MB" });
+    limits.judge(&BenchFigure { name: "static program", value, interval: None, most: MOST, unit: "MB" });
     limits.verdict()
 }
 

@@ -8,7 +8,7 @@ use howlate_trace::{WaitChoice, WaitSource, read_waits};
 
 use super::busy_machine::taken_beside_many;
 use super::program::built;
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 use super::why::ping_pong::{PAIRS, losses, middle, round_trips};
 
 /// Of two threads that wake each other through pipes on one CPU.
@@ -20,7 +20,7 @@ const WHILE: Span = Span::from_secs(10);
 /// Prints each figure; fails when one is above its limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     let losses = losses(PAIRS, || {
         let (mut reader, _) = read_waits(WaitChoice::Only(WaitSource::Bpf))
             .map_err(|refusal| io::Error::other(refusal.to_string()))?;
@@ -30,10 +30,10 @@ pub fn run() -> io::Result<()> {
     })?;
     let (value, interval) = middle(losses);
     let name = "top: lost of a pipe ping-pong on one CPU";
-    limits.judge(&Figure { name, value, interval, most: MOST_LOST, unit: "%" });
+    limits.judge(&BenchFigure { name, value, interval, most: MOST_LOST, unit: "%" });
     let value = taken(&howlate)?;
     let name = "top: taken of a CPU, 500 threads and a ping-pong";
-    limits.judge(&Figure { name, value, interval: None, most: MOST_TAKEN, unit: "%" });
+    limits.judge(&BenchFigure { name, value, interval: None, most: MOST_TAKEN, unit: "%" });
     limits.verdict()
 }
 

@@ -25,7 +25,7 @@ const PAIRS: u64 = 20;
 
 /// Prints how often a difference was found; fails when that is too often or too rarely.
 pub(super) fn run() -> io::Result<()> {
-    let truth = Truth { howlate: built()?, folder: tempfile::tempdir()?, turn: turn() };
+    let truth = CompareRuns { howlate: built()?, folder: tempfile::tempdir()?, turn: turn() };
     let alike = truth.compared("1ns,2ns", ALIKE)?;
     let apart = truth.compared("1ns,50001ns", APART)?;
     let alarms = count(&alike, |result| result["verdict"] == "worse" || result["verdict"] == "better");
@@ -54,14 +54,14 @@ fn holds(interval: &Value) -> bool {
     end(0).zip(end(1)).is_some_and(|(low, high)| low <= DIFFERENCE_NS && DIFFERENCE_NS <= high)
 }
 
-struct Truth {
+struct CompareRuns {
     howlate: PathBuf,
     folder: tempfile::TempDir,
     /// Length of a turn, ms.
     turn: u64,
 }
 
-impl Truth {
+impl CompareRuns {
     /// What comparing two slacks says, again and again.
     fn compared(&self, slacks: &str, times: usize) -> io::Result<Vec<Value>> {
         let path = self.folder.path().join("turns.jsonl");

@@ -12,7 +12,7 @@ use howlate_trace::{Choice, Tier, Tracer, open};
 
 use super::paired::median;
 use super::program::compiled;
-use super::why::limit::{Figure, Limits};
+use super::why::limit::{BenchFigure, BenchLimits};
 use super::why::ping_pong::middle;
 
 /// Microseconds, at the median of a 1 kHz loop.
@@ -37,9 +37,9 @@ pub fn run() -> io::Result<()> {
         added
     });
     let (value, interval) = middle(added?);
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     let name = "bpf: added to a watched timerfd loop, fifo:80";
-    limits.judge(&Figure { name, value, interval, most: MOST, unit: "µs" });
+    limits.judge(&BenchFigure { name, value, interval, most: MOST, unit: "µs" });
     limits.verdict()
 }
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::styled::{Look, Run};
+use super::styled::{TextStyle, StyledText};
 
 /// One capture.
 pub(super) struct Capture {
     /// What was typed.
     pub(super) arguments: String,
-    pub(super) lines: Vec<Vec<Run>>,
+    pub(super) lines: Vec<Vec<StyledText>>,
 }
 
 /// Units of a letter.
@@ -52,18 +52,18 @@ pub(super) fn svg(captures: &[Capture], [columns, rows]: [u16; 2]) -> String {
     svg + "</svg>\n"
 }
 
-fn line(runs: &[Run], y: f64, svg: &mut String) {
+fn line(runs: &[StyledText], y: f64, svg: &mut String) {
     let mut column = 0;
     for run in runs {
         let letters = run.text.chars().count();
-        if run.look.reversed {
-            rect([MARGIN + column as f64 * WIDTH, y, letters as f64 * WIDTH, HEIGHT], ink(run.look), svg);
+        if run.style.reversed {
+            rect([MARGIN + column as f64 * WIDTH, y, letters as f64 * WIDTH, HEIGHT], ink(run.style), svg);
         }
         for (start, text) in stretches(&run.text) {
             let x = MARGIN + (column + start) as f64 * WIDTH;
             match text.chars().next().and_then(block) {
-                Some(block) => blocks(text, block, [x, y], ink(run.look), svg),
-                None => letters_of(text, [x, y], run.look, svg),
+                Some(block) => blocks(text, block, [x, y], ink(run.style), svg),
+                None => letters_of(text, [x, y], run.style, svg),
             }
         }
         column += letters;
@@ -135,12 +135,12 @@ fn rect([x, y, width, height]: [f64; 4], fill: &str, svg: &mut String) {
     );
 }
 
-fn letters_of(text: &str, [x, y]: [f64; 2], look: Look, svg: &mut String) {
+fn letters_of(text: &str, [x, y]: [f64; 2], style: TextStyle, svg: &mut String) {
     let width = text.chars().count() as f64 * WIDTH;
-    let fill = if look.reversed { BACKGROUND } else { ink(look) };
-    let bold = if look.bold { " font-weight=\"bold\"" } else { "" };
-    let line = if look.underlined { " text-decoration=\"underline\"" } else { "" };
-    let dim = if look.dim && !look.reversed { " opacity=\"0.65\"" } else { "" };
+    let fill = if style.reversed { BACKGROUND } else { ink(style) };
+    let bold = if style.bold { " font-weight=\"bold\"" } else { "" };
+    let line = if style.underlined { " text-decoration=\"underline\"" } else { "" };
+    let dim = if style.dim && !style.reversed { " opacity=\"0.65\"" } else { "" };
     let _ = writeln!(
         svg,
         "<text x=\"{x:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" fill=\"{fill}\"{bold}{line}{dim}>{}</text>",
@@ -149,8 +149,8 @@ fn letters_of(text: &str, [x, y]: [f64; 2], look: Look, svg: &mut String) {
     );
 }
 
-fn ink(look: Look) -> &'static str {
-    look.colour.and_then(|colour| COLOURS.get(usize::from(colour)).copied()).unwrap_or(INK)
+fn ink(style: TextStyle) -> &'static str {
+    style.colour.and_then(|colour| COLOURS.get(usize::from(colour)).copied()).unwrap_or(INK)
 }
 
 fn escaped(text: &str) -> String {
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_picture_is_whole_and_holds_no_markup_of_others() {
-        let run = Run { text: "<script> ▂█".to_owned(), look: Look::default() };
+        let run = StyledText { text: "<script> ▂█".to_owned(), style: TextStyle::default() };
         let svg = svg(&[Capture { arguments: "top & all".to_owned(), lines: vec![vec![run]] }], [20, 2]);
         assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script"), "{svg}");
         assert!(svg.contains("top\u{a0}&amp;\u{a0}all") && svg.ends_with("</svg>\n"));

@@ -4,7 +4,7 @@
 
 /// How letters look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct TextStyle {
     pub(super) bold: bool,
     pub(super) dim: bool,
     pub(super) underlined: bool,
@@ -15,24 +15,24 @@ pub(super) struct Look {
 
 /// Letters that look the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct StyledText {
     pub(super) text: String,
-    pub(super) look: Look,
+    pub(super) style: TextStyle,
 }
 
 /// The lines of a screen. A style goes on in the next one.
-pub(super) fn lines(screen: &str) -> Vec<Vec<Run>> {
-    let mut look = Look::default();
-    screen.lines().map(|line| runs(line, &mut look)).collect()
+pub(super) fn lines(screen: &str) -> Vec<Vec<StyledText>> {
+    let mut style = TextStyle::default();
+    screen.lines().map(|line| runs(line, &mut style)).collect()
 }
 
 /// The parts of a line with its escape sequences.
-fn runs(line: &str, look: &mut Look) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(line: &str, style: &mut TextStyle) -> Vec<StyledText> {
+    let mut runs: Vec<StyledText> = Vec::new();
     for (number, part) in line.split('\u{1b}').enumerate() {
         let text = match part.strip_prefix('[').and_then(|rest| rest.split_once('m')).filter(|_| number > 0) {
             Some((codes, text)) => {
-                *look = changed(*look, codes);
+                *style = changed(*style, codes);
                 text
             }
             // What a terminal shows of other sequences, such as those for other letters, is nothing.
@@ -40,32 +40,32 @@ fn runs(line: &str, look: &mut Look) -> Vec<Run> {
             None => part,
         };
         if !text.is_empty() {
-            runs.push(Run { text: text.to_owned(), look: *look });
+            runs.push(StyledText { text: text.to_owned(), style: *style });
         }
     }
     runs
 }
 
 /// A colour is one of the eight, or one of 256 of which the first are these: `36`, `38;5;6`.
-fn changed(mut look: Look, codes: &str) -> Look {
+fn changed(mut style: TextStyle, codes: &str) -> TextStyle {
     let mut codes = codes.split(';').map(|code| code.parse::<u8>().unwrap_or(0));
     while let Some(code) = codes.next() {
-        look = match code {
-            0 => Look::default(),
-            1 => Look { bold: true, ..look },
-            2 => Look { dim: true, ..look },
-            4 => Look { underlined: true, ..look },
-            7 => Look { reversed: true, ..look },
-            22 => Look { bold: false, dim: false, ..look },
-            24 => Look { underlined: false, ..look },
-            27 => Look { reversed: false, ..look },
-            30..=37 => Look { colour: Some(code - 30), ..look },
-            38 => Look { colour: codes.nth(1), ..look },
-            39 => Look { colour: None, ..look },
-            _ => look,
+        style = match code {
+            0 => TextStyle::default(),
+            1 => TextStyle { bold: true, ..style },
+            2 => TextStyle { dim: true, ..style },
+            4 => TextStyle { underlined: true, ..style },
+            7 => TextStyle { reversed: true, ..style },
+            22 => TextStyle { bold: false, dim: false, ..style },
+            24 => TextStyle { underlined: false, ..style },
+            27 => TextStyle { reversed: false, ..style },
+            30..=37 => TextStyle { colour: Some(code - 30), ..style },
+            38 => TextStyle { colour: codes.nth(1), ..style },
+            39 => TextStyle { colour: None, ..style },
+            _ => style,
         };
     }
-    look
+    style
 }
 
 #[cfg(test)]
@@ -75,16 +75,16 @@ mod tests {
     #[test]
     fn styles_last_until_they_are_changed() {
         let found = lines("a \u{1b}[1;38;5;6mb\u{1b}[39mc\u{1b}[0m\u{1b}[2md\ne");
-        let bold = Look { bold: true, ..Look::default() };
+        let bold = TextStyle { bold: true, ..TextStyle::default() };
         let expected = [
-            ("a ", Look::default()),
-            ("b", Look { colour: Some(6), ..bold }),
+            ("a ", TextStyle::default()),
+            ("b", TextStyle { colour: Some(6), ..bold }),
             ("c", bold),
-            ("d", Look { dim: true, ..Look::default() }),
-            ("e", Look { dim: true, ..Look::default() }),
+            ("d", TextStyle { dim: true, ..TextStyle::default() }),
+            ("e", TextStyle { dim: true, ..TextStyle::default() }),
         ];
-        let found: Vec<(&str, Look)> =
-            found.iter().flatten().map(|run| (run.text.as_str(), run.look)).collect();
+        let found: Vec<(&str, TextStyle)> =
+            found.iter().flatten().map(|run| (run.text.as_str(), run.style)).collect();
         assert_eq!(found, expected);
     }
 }

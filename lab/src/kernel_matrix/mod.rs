@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::Value;
 
-use self::table::{Checked, markdown};
+use self::table::{KernelCheck, markdown};
 
 /// Debian 12, 13, its backports and unstable, ordinary and real-time, as `howlate guest --kernel` takes them.
 const KERNELS: [&str; 8] = [
@@ -37,9 +37,9 @@ pub fn run(kernels: &[&str]) -> ExitCode {
         Ok((checked, skipped)) => {
             println!("\n{}", markdown(&checked));
             skipped.iter().for_each(|reason| println!("skipped: {reason}"));
-            let failures: Vec<String> = checked.iter().flat_map(Checked::failures).collect();
+            let failures: Vec<String> = checked.iter().flat_map(KernelCheck::failures).collect();
             failures.iter().for_each(|failure| println!("FAILED: {failure}"));
-            let passed = checked.iter().map(Checked::judged).sum::<usize>() - failures.len();
+            let passed = checked.iter().map(KernelCheck::judged).sum::<usize>() - failures.len();
             println!("{passed} passed, {} failed, {} skipped", failures.len(), skipped.len());
             if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
@@ -51,7 +51,7 @@ pub fn run(kernels: &[&str]) -> ExitCode {
 }
 
 /// What was found in each, and why some could not be asked.
-fn checked(kernels: &[&str]) -> io::Result<(Vec<Checked>, Vec<String>)> {
+fn checked(kernels: &[&str]) -> io::Result<(Vec<KernelCheck>, Vec<String>)> {
     let howlate = built()?;
     let (mut all, mut skipped) = (Vec::new(), Vec::new());
     for kernel in kernels {
@@ -84,7 +84,7 @@ fn built() -> io::Result<PathBuf> {
 const FIRST: [&str; 4] = ["--vcpu-policy", "fifo:1", "--emulator-policy", "fifo:2"];
 
 /// What one tracer found in one kernel, or what howlate said where it could not boot it (status 2).
-fn self_check(howlate: &Path, kernel: &str, tracer: &str) -> io::Result<Result<Checked, String>> {
+fn self_check(howlate: &Path, kernel: &str, tracer: &str) -> io::Result<Result<KernelCheck, String>> {
     let mut guest = Command::new(howlate);
     guest.args(["guest", "--quiet", "--json", "--no-save", "--kernel", kernel]).args(FIRST);
     guest.args(["--", "selfcheck", "--tracer", tracer]);
@@ -96,7 +96,7 @@ fn self_check(howlate: &Path, kernel: &str, tracer: &str) -> io::Result<Result<C
     let printed: Value = serde_json::from_slice(&output.stdout)?;
     let found = &printed["checks"][0];
     let release = found["kernel"].as_str().unwrap_or(kernel);
-    Checked::read(release, tracer, &found["check"])
+    KernelCheck::read(release, tracer, &found["check"])
         .map(Ok)
         .ok_or_else(|| io::Error::other(format!("{kernel}: not a self check: {printed}")))
 }

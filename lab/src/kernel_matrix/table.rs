@@ -14,7 +14,7 @@ const WRONG: f64 = 0.01;
 
 /// The self check of one tracer in one kernel.
 #[derive(Debug, PartialEq)]
-pub(super) struct Checked {
+pub(super) struct KernelCheck {
     /// Its release, as `uname -r` has it.
     kernel: String,
     tracer: String,
@@ -33,7 +33,7 @@ struct Class {
     not_adding_up: u64,
 }
 
-impl Checked {
+impl KernelCheck {
     /// Of what `howlate selfcheck --json` printed; `None` where that is something else, or another tracer ran.
     pub(super) fn read(kernel: &str, tracer: &str, check: &Value) -> Option<Self> {
         if check["tracer"] != tracer {
@@ -98,7 +98,7 @@ impl fmt::Display for Class {
     }
 }
 
-impl fmt::Display for Checked {
+impl fmt::Display for KernelCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Linux {}, tracer {}", self.kernel, self.tracer)?;
         self.classes.iter().try_for_each(|(name, class)| writeln!(f, "  {name}: {class}"))
@@ -106,7 +106,7 @@ impl fmt::Display for Checked {
 }
 
 /// A row for each kernel and tracer, a column for each class.
-pub(super) fn markdown(checked: &[Checked]) -> String {
+pub(super) fn markdown(checked: &[KernelCheck]) -> String {
     let mut names: Vec<&String> = checked.iter().flat_map(|row| row.classes.keys()).collect();
     names.sort();
     names.dedup();
@@ -129,9 +129,9 @@ mod tests {
             "blamed_wrongly": wrong, "not_seen": 0, "not_adding_up": 0})
     }
 
-    fn checked(kernel: &str, classes: &[Value]) -> Checked {
+    fn checked(kernel: &str, classes: &[Value]) -> KernelCheck {
         let check = serde_json::json!({"tracer": "bpf", "classes": classes});
-        Checked::read(kernel, "bpf", &check).unwrap()
+        KernelCheck::read(kernel, "bpf", &check).unwrap()
     }
 
     #[test]
@@ -160,6 +160,6 @@ mod tests {
     #[test]
     fn another_tracer_is_no_answer() {
         let check = serde_json::json!({"tracer": "switches", "classes": []});
-        assert_eq!(Checked::read("6.1", "bpf", &check), None);
+        assert_eq!(KernelCheck::read("6.1", "bpf", &check), None);
     }
 }

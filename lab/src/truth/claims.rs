@@ -1,4 +1,4 @@
-//! What a recording claims of its worst wake-ups, held against the witness.
+//! Compares what a recording claims about its worst wake-ups with the witness, the kernel's own trace.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,14 @@ use serde_json::Value;
 
 use super::witness::{Holder, Stretch, Witness};
 
-/// Microseconds that a border may differ: the witness's clock readings are cut to microseconds, and come before or after the
-/// tracer's own at the same event.
+/// Allowed difference of a border, µs: the witness's time stamps are truncated to µs, and taken before or after the tracer's own at
+/// the same event.
 const NEAR: i64 = 2;
-/// Shorter parts have no place within that.
+/// Parts shorter than this, µs, are not compared by position.
 const SHORT: i64 = 3 * NEAR;
 
-/// What is claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Claim {
+pub enum TruthClaim {
     Sums,
     Names,
     Pids,
@@ -38,8 +37,8 @@ pub enum Claim {
     Remedies,
 }
 
-impl Claim {
-    /// In words, and the share that must be right.
+impl TruthClaim {
+    /// The claim as text, and the share that has to be right.
     pub const fn statement(self) -> (&'static str, f64) {
         match self {
             Self::Sums => ("parts follow each other and add up to the lateness", 1.0),
@@ -67,24 +66,23 @@ impl Claim {
     }
 }
 
-/// How often a claim was tried, and how often it was right.
+/// How often a claim was checked, and how often it was right.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
     pub tried: u64,
     pub right: u64,
-    /// The first ones that were wrong.
+    /// Descriptions of the first wrong ones.
     pub wrong: Vec<String>,
-    /// What those that were wrong have in common, where it is known, and how many do.
+    /// Known reasons of wrong ones, with counts.
     pub reasons: BTreeMap<&'static str, u64>,
 }
 
-/// The scores of all claims.
-pub type Scores = BTreeMap<Claim, Score>;
+pub type Scores = BTreeMap<TruthClaim, Score>;
 
-/// Wrong ones that are shown.
+/// Wrong ones that are described.
 const SHOWN: usize = 5;
 
-pub fn score(scores: &mut Scores, claim: Claim, right: bool, what: impl FnOnce() -> String) {
+pub fn score(scores: &mut Scores, claim: TruthClaim, right: bool, what: impl FnOnce() -> String) {
     let score = scores.entry(claim).or_default();
     score.tried += 1;
     score.right += u64::from(right);
@@ -93,7 +91,7 @@ pub fn score(scores: &mut Scores, claim: Claim, right: bool, what: impl FnOnce()
     }
 }
 
-/// A part of a wake-up, in microseconds.
+/// A part of a late wake-up, times in µs.
 #[derive(Debug)]
 struct Part<'a> {
     part: &'a str,
@@ -126,25 +124,25 @@ fn wakeup(stretch: &Value, witness: &Witness, scores: &mut Scores) {
         cursor += nanos(&part["ns"]);
         is_next
     });
-    score(scores, Claim::Sums, follows && cursor == at, || stretch.to_string());
+    score(scores, TruthClaim::Sums, follows && cursor == at, || stretch.to_string());
     let cpu = stretch["cpu"].as_u64().and_then(|cpu| u32::try_from(cpu).ok());
-    // Before its buffer begins, the witness saw nothing.
+    // The witness's buffer may begin later than the recording.
     let of_cpu = cpu.and_then(|cpu| witness.cpus.get(&cpu)).map_or(&[][..], Vec::as_slice);
     let events = cpu.and_then(|cpu| witness.events.get(&cpu)).map_or(&[][..], Vec::as_slice);
     let begins = of_cpu.first().map_or(i64::MAX, |first| first.from);
     if (at - latency) / 1_000 <= begins {
         return;
     }
-    let parts: Vec<Part<'_>> = parts.iter().map(read).filter(Part::is_of_others).collect();
+    let parts: Vec<Part<'_>> = parts.iter().map(read).filter(Part::is_held_by_others).collect();
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| !part.merged) {
         let joins = |other: Option<&Part<'_>>, from: bool| {
             other.is_some_and(|other| if from { other.until == part.from } else { other.from == part.until })
         };
         let before = number.checked_sub(1).and_then(|number| parts.get(number));
         let inner = (joins(before, true), joins(parts.get(number + 1), false));
-        alone(part, inner, (of_cpu, events), witness, scores);
+        check_single(part, inner, (of_cpu, events), witness, scores);
     }
-    merged(&parts, of_cpu, witness, scores);
+    check_merged(&parts, of_cpu, witness, scores);
 }
 
 fn read(part: &Value) -> Part<'_> {
@@ -162,11 +160,11 @@ fn read(part: &Value) -> Part<'_> {
 }
 
 impl Part<'_> {
-    /// Whether it is of a time in which others held the CPU.
-    fn is_of_others(&self) -> bool {
-        let names_somebody = matches!(self.kind, "thread" | "interrupt" | "softirq");
-        let is_nobodys = matches!(self.kind, "unexplained" | "undetermined" | "others");
-        matches!(self.part, "waiting" | "lost_again") && (names_somebody || is_nobodys)
+    /// Whether other threads or interrupts held the CPU.
+    fn is_held_by_others(&self) -> bool {
+        let is_named = matches!(self.kind, "thread" | "interrupt" | "softirq");
+        let is_unnamed = matches!(self.kind, "unexplained" | "undetermined" | "others");
+        matches!(self.part, "waiting" | "lost_again") && (is_named || is_unnamed)
     }
 
     fn is(&self, holder: &Holder, witness: &Witness) -> bool {
@@ -183,10 +181,9 @@ fn overlap(stretch: &Stretch, from: i64, until: i64) -> i64 {
     (stretch.until.min(until) - stretch.from.max(from)).max(0)
 }
 
-/// A part of one stretch; `inner`: whether it joins others at its beginning, and at its end. At the border of a wait, whoever held
-/// the CPU held it before or after as well. Then what the witness has of that CPU, and when its
-/// events were.
-fn alone(
+/// Checks a part that is not merged. `inner`: whether another part adjoins its beginning, and its end: at the border of the wait, the
+/// holder may have had the CPU before or afterwards too. `all`, `events`: the witness's stretches and events of the CPU.
+fn check_single(
     part: &Part<'_>,
     inner: (bool, bool),
     (all, events): (&[Stretch], &[i64]),
@@ -197,43 +194,43 @@ fn alone(
         return;
     }
     let first = all.partition_point(|stretch| stretch.until <= part.from);
-    let met: Vec<&Stretch> = all[first..].iter().take_while(|stretch| stretch.from < part.until).collect();
+    let overlapping: Vec<&Stretch> = all[first..].iter().take_while(|stretch| stretch.from < part.until).collect();
     let held = |stretch: &&&Stretch| overlap(stretch, part.from, part.until);
-    let Some(most) = met.iter().max_by_key(held) else { return };
-    let what = || format!("{part:?}, the witness: {met:?}");
-    // What the witness does not know it cannot say.
-    if part.kind == "others" || met.iter().any(|stretch| stretch.holder == Holder::Unknown) {
+    let Some(most) = overlapping.iter().max_by_key(held) else { return };
+    let what = || format!("{part:?}, the witness: {overlapping:?}");
+    // The witness does not know the holder either.
+    if part.kind == "others" || overlapping.iter().any(|stretch| stretch.holder == Holder::Unknown) {
         return;
     }
     let is_named = matches!(part.kind, "thread" | "interrupt" | "softirq");
-    score(scores, Claim::Explained, is_named, what);
+    score(scores, TruthClaim::Explained, is_named, what);
     if !is_named {
         return;
     }
     let right = part.is(&most.holder, witness);
-    score(scores, Claim::Names, right, what);
+    score(scores, TruthClaim::Names, right, what);
     if let (true, Some(pid), Holder::Thread { pid: witnessed_pid, .. }) = (right, part.pid, &most.holder) {
-        score(scores, Claim::Pids, pid == *witnessed_pid, what);
+        score(scores, TruthClaim::Pids, pid == *witnessed_pid, what);
     }
     let begins = Border { claimed: part.from, event: most.from, is_inner: inner.0 };
     let ends = Border { claimed: part.until, event: most.until, is_inner: inner.1 };
     let is_near = begins.is_near(i64::gt) && ends.is_near(i64::lt);
-    score(scores, Claim::Positions, is_near, what);
+    score(scores, TruthClaim::Positions, is_near, what);
     if !is_near {
         let is_same = |border: &Border, may: Allowed| border.is_near(may) || border.is_in_event(events);
         let is_same = is_same(&begins, i64::gt) && is_same(&ends, i64::lt);
-        miss(scores, Claim::Positions, reason(&most.holder, &met, is_same));
+        miss(scores, TruthClaim::Positions, reason(&most.holder, &overlapping, is_same));
     }
 }
 
-/// Where a part begins or ends, and the event by which the witness knows it, in microseconds.
+/// Beginning or end of a part, and the witness's event for it, µs.
 struct Border {
     claimed: i64,
     event: i64,
     is_inner: bool,
 }
 
-/// Which side of the event a border may lie on that is the wait's own: what is claimed, and the event.
+/// On which side of the event the border of a whole wait may lie: claimed time, and event time.
 type Allowed = fn(&i64, &i64) -> bool;
 
 impl Border {
@@ -241,26 +238,25 @@ impl Border {
         (self.claimed - self.event).abs() <= NEAR || !self.is_inner && may(&self.claimed, &self.event)
     }
 
-    /// Whether it was stamped by another tracer of that very event. The tracers of an event run one after the other, and its CPU
-    /// does nothing else meanwhile: what lies after the event and before that CPU's next was stamped in it.
+    /// Whether the claimed time was stamped at that event by another tracer. The tracers of an event run one after the other, and its
+    /// CPU does nothing else meanwhile: a time between the event and that CPU's next one was stamped at the event.
     fn is_in_event(&self, events: &[i64]) -> bool {
         let next = events[events.partition_point(|at| *at <= self.event)..].first();
         self.claimed >= self.event - NEAR && next.is_some_and(|next| self.claimed <= next + NEAR)
     }
 }
 
-/// Tells why one was wrong.
-fn miss(scores: &mut Scores, claim: Claim, reason: &'static str) {
+/// Counts the reason of a wrong one.
+fn miss(scores: &mut Scores, claim: TruthClaim, reason: &'static str) {
     *scores.entry(claim).or_default().reasons.entry(reason).or_default() += 1;
 }
 
-/// The tracers of an event stamp it one after the other.
 pub(super) const SAME_EVENT: &str = "the same event, stamped by one tracer after the other";
 
-/// Why a part does not lie where the witness has it.
-fn reason(holder: &Holder, met: &[&Stretch], is_same_event: bool) -> &'static str {
+/// Why a part has another position than the witness's stretch.
+fn reason(holder: &Holder, overlapping: &[&Stretch], is_same_event: bool) -> &'static str {
     match is_same_event {
-        _ if met.iter().filter(|stretch| stretch.holder == *holder).count() > 1 => {
+        _ if overlapping.iter().filter(|stretch| stretch.holder == *holder).count() > 1 => {
             "one part, and the witness has several stretches of the same"
         }
         true => SAME_EVENT,
@@ -268,7 +264,7 @@ fn reason(holder: &Holder, met: &[&Stretch], is_same_event: bool) -> &'static st
     }
 }
 
-/// The wait that has parts of which only the length is known: where in it they lie, nobody claims.
+/// Beginning and end of the wait with merged parts, of which only the length is known, not the position.
 fn wait_of_merged(parts: &[Part<'_>]) -> Option<(i64, i64)> {
     let first = parts.iter().position(|part| part.merged)?;
     let last = parts.iter().rposition(|part| part.merged)?;
@@ -278,9 +274,9 @@ fn wait_of_merged(parts: &[Part<'_>]) -> Option<(i64, i64)> {
     Some((parts[first - before].from, parts[last + after].until))
 }
 
-/// What is only known together, by name, against what the witness has of each in that wait.
-fn merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut Scores) {
-    let together: Vec<&Part<'_>> = parts.iter().filter(|part| part.merged).collect();
+/// Checks the merged parts, by the sum of each name.
+fn check_merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut Scores) {
+    let merged: Vec<&Part<'_>> = parts.iter().filter(|part| part.merged).collect();
     let Some((from, until)) = wait_of_merged(parts) else { return };
     if all.iter().any(|stretch| stretch.holder == Holder::Unknown && overlap(stretch, from, until) > 0) {
         return;
@@ -289,21 +285,21 @@ fn merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut S
     for part in parts.iter().filter(|part| part.from >= from && part.until <= until) {
         *claimed.entry((part.kind, part.name)).or_default() += part.until - part.from;
     }
-    for part in together.iter().filter(|part| part.kind != "others") {
+    for part in merged.iter().filter(|part| part.kind != "others") {
         let Some(claimed) = claimed.remove(&(part.kind, part.name)) else { continue };
-        let of_it = all
+        let stretches = all
             .iter()
             .filter(|stretch| part.is(&stretch.holder, witness) && overlap(stretch, from, until) > 0);
-        // Which of its names a thread held then, the witness does not know.
+        // The witness does not know which of its names the thread had at that time.
         let renamed = |stretch: &Stretch| matches!(stretch.holder, Holder::Thread { pid, .. } if witness.was_renamed(pid));
-        if of_it.clone().any(renamed) {
+        if stretches.clone().any(renamed) {
             continue;
         }
-        let stretches: Vec<i64> = of_it.map(|stretch| overlap(stretch, from, until)).collect();
-        let held: i64 = stretches.iter().sum();
-        let borders = i64::try_from(stretches.len()).unwrap_or(i64::MAX) + 1;
+        let lengths: Vec<i64> = stretches.map(|stretch| overlap(stretch, from, until)).collect();
+        let held: i64 = lengths.iter().sum();
+        let borders = i64::try_from(lengths.len()).unwrap_or(i64::MAX) + 1;
         let is_near = (held - claimed).abs() <= NEAR * borders;
-        score(scores, Claim::Merged, is_near, || {
+        score(scores, TruthClaim::Merged, is_near, || {
             let seen: Vec<_> =
                 all.iter().filter(|stretch| overlap(stretch, from, until) > 0).take(20).collect();
             format!("{part:?}: {claimed} µs claimed, {held} µs in {borders} seen of {until}: {seen:?}")
@@ -311,7 +307,7 @@ fn merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut S
         if !is_near {
             let more =
                 if claimed > held { "more claimed than there was" } else { "less claimed than there was" };
-            miss(scores, Claim::Merged, more);
+            miss(scores, TruthClaim::Merged, more);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Threads that contend for the CPUs, of which howlate knows nothing.
+//! Threads that compete for the CPUs, independent of howlate.
 
 use std::io::{self, Seek as _, Write as _};
 use std::sync::Arc;
@@ -9,72 +9,71 @@ use howlate_linux::{clock, sched};
 use howlate_model::{CpuSet, Policy, Priority, Span};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
-use super::memory_group::Squeezed;
+use super::memory_group::ReclaimedProcess;
 
-/// Threads that work and sleep in turn until they are dropped.
+/// Threads that alternately work and sleep, until dropped.
 pub struct Rivals {
     ended: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
-    squeezed: Option<Squeezed>,
+    reclaimed: Option<ReclaimedProcess>,
 }
 
-/// How they contend.
 #[derive(Clone, Copy, Default)]
-pub struct Manner {
-    /// Their real-time priority, `fifo`; ordinary where there is none.
+pub struct RivalOptions {
+    /// `SCHED_FIFO` priority; `None`: ordinary threads.
     pub priority: Option<u32>,
-    /// The only CPU that they may have.
+    /// The CPU to bind to; `None`: any.
     pub cpu: Option<u32>,
     /// Whether they never sleep.
     pub awake: bool,
-    /// Whether they write to a disk and wait for it, instead of computing.
+    /// Whether they write to a disk and wait for it instead of computing.
     pub syncs: bool,
 }
 
 impl Rivals {
     /// Ordinary ones, on any CPU.
     pub fn ordinary(names: &[&str]) -> Self {
-        Self::start(names, Manner::default())
+        Self::start(names, RivalOptions::default())
     }
 
-    /// Of a priority above that of the usual real-time thread.
+    /// With a higher priority than the measured real-time threads.
     pub fn real_time(names: &[&str]) -> Self {
-        Self::start(names, Manner { priority: Some(70), ..Manner::default() })
+        Self::start(names, RivalOptions { priority: Some(70), ..RivalOptions::default() })
     }
 
     /// Threads that write to a disk and wait for it.
     pub fn syncing(names: &[&str]) -> Self {
-        Self::start(names, Manner { syncs: true, ..Manner::default() })
+        Self::start(names, RivalOptions { syncs: true, ..RivalOptions::default() })
     }
 
-    /// Beside a process of a control group that is short of memory.
-    pub fn squeezed() -> Self {
-        let squeezed = Squeezed::start().inspect_err(|error| eprintln!("not tried here: {error}")).ok();
-        Self { ended: Arc::default(), threads: Vec::new(), squeezed }
+    /// A process whose control group is short of memory.
+    pub fn reclaimed() -> Self {
+        let reclaimed = ReclaimedProcess::start().inspect_err(|error| eprintln!("not tried here: {error}")).ok();
+        Self { ended: Arc::default(), threads: Vec::new(), reclaimed }
     }
 
-    pub fn start(names: &[&str], manner: Manner) -> Self {
+    pub fn start(names: &[&str], options: RivalOptions) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let thread = |(number, name): (usize, &&str)| {
             let ended = Arc::clone(&ended);
             let work = Span::from_micros(200 + 130 * (number as u64 % 5));
             let named = Builder::new().name((*name).to_owned());
-            named.spawn(move || contend(&ended, manner, work)).ok()
+            named.spawn(move || contend(&ended, options, work)).ok()
         };
         let threads = names.iter().enumerate().filter_map(thread).collect();
-        Self { ended, threads, squeezed: None }
+        Self { ended, threads, reclaimed: None }
     }
 }
 
-fn contend(ended: &AtomicBool, manner: Manner, work: Span) {
-    // Where it may not, it contends as it is.
-    if let Some(priority) = manner.priority.and_then(Priority::new) {
+fn contend(ended: &AtomicBool, options: RivalOptions, work: Span) {
+    // Without the privilege it competes as an ordinary thread.
+    if let Some(priority) = options.priority.and_then(Priority::new) {
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Fifo { priority }));
     }
-    if let Some(cpu) = manner.cpu {
+    if let Some(cpu) = options.cpu {
         drop(sched::bind(&CpuSet::from_iter([cpu])));
     }
-    if manner.syncs {
+    if options.syncs {
         drop(sync(ended));
         return;
     }
@@ -84,13 +83,13 @@ fn contend(ended: &AtomicBool, manner: Manner, work: Span) {
             std::hint::spin_loop();
         }
         let again = done.plus(work);
-        while !manner.awake
+        while !options.awake
             && clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(again)).is_err()
         {}
     }
 }
 
-/// Writes to a file of the current folder, which is on a disk where the project is.
+/// Writes to a file in the current folder, which is on the project's disk.
 fn sync(ended: &AtomicBool) -> io::Result<()> {
     let mut file = tempfile::tempfile_in(".")?;
     while !ended.load(Ordering::Relaxed) {
@@ -104,9 +103,9 @@ fn sync(ended: &AtomicBool) -> io::Result<()> {
 impl Drop for Rivals {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        self.squeezed = None;
+        self.reclaimed = None;
         for thread in self.threads.drain(..) {
-            // One that panicked has said so.
+            // A panic was printed already.
             drop(thread.join());
         }
     }

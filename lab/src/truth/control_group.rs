@@ -45,12 +45,12 @@ impl ControlGroup {
         fs::write(&file, value).map_err(|error| io::Error::other(format!("{}: {error}", file.display())))
     }
 
-    /// Its path, as `/proc/PID/cgroup` has it.
+    /// The path as in `/proc/PID/cgroup`.
     pub fn path(&self) -> String {
         format!("/{}", self.name)
     }
 
-    /// Ends whatever is in it; those that start others meanwhile as well, where the kernel does it at once.
+    /// Kills all processes; atomically if the kernel has `cgroup.kill`, else without those that are forked meanwhile.
     pub fn kill(&self) {
         if fs::write(self.file("cgroup.kill"), "1").is_ok() {
             return;
@@ -61,7 +61,7 @@ impl ControlGroup {
         }
     }
 
-    /// What a shell does to be in it.
+    /// Shell command that moves the shell into the group.
     pub fn enter(&self) -> String {
         format!("echo $$ > {}", self.file("cgroup.procs").display())
     }

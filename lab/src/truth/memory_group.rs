@@ -1,26 +1,25 @@
-//! A process that reads more than its control group may keep in memory: the kernel takes its pages back all the time.
+//! A process that reads more than its control group may keep in memory, so that the kernel reclaims its pages all the time.
 
 use std::io;
 use std::process::{Child, Command, Stdio};
 
 use super::control_group::ControlGroup;
 
-/// Megabytes that the group may have, and that are read.
+/// Limit of the group, and length of the file, MiB.
 const MAY_KEEP: u64 = 8;
 const READS: u64 = 64;
-/// Limited by slowing down, or in the first version by a bound.
+/// The limit's file in cgroup v2, which throttles, and in v1, which is a hard limit.
 const PLACES: [(&str, &str); 2] =
     [("/sys/fs/cgroup", "memory.high"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")];
 
-/// The process, its file and its group, until they are dropped.
-pub struct Squeezed {
+pub struct ReclaimedProcess {
     child: Child,
     // After the process has been killed.
     _group: ControlGroup,
     _file: tempfile::NamedTempFile,
 }
 
-impl Squeezed {
+impl ReclaimedProcess {
     pub fn start() -> io::Result<Self> {
         let (group, limit) = ControlGroup::create("memory", &PLACES)?;
         let file = tempfile::NamedTempFile::new_in(".")?;
@@ -33,7 +32,7 @@ impl Squeezed {
     }
 }
 
-impl Drop for Squeezed {
+impl Drop for ReclaimedProcess {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

@@ -31,15 +31,15 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use claims::{Claim, Scores, judge, score};
+use claims::{TruthClaim, Scores, judge, score};
 use contenders::Rivals;
 use serde_json::Value;
-use sleeper::Sleeper;
+use sleeper::SleeperProgram;
 use witness::{Instance, OF_CPUS};
 
 use crate::bench::built;
 
-/// One attack: what is measured, beside whom.
+/// A measurement and its competing threads.
 struct Attack {
     name: &'static str,
     options: &'static [&'static str],
@@ -82,7 +82,7 @@ const ATTACKS: [Attack; 7] = [
     Attack {
         name: "real-time threads beside a control group that is short of memory",
         options: &["--policy", "fifo:50"],
-        rivals: Rivals::squeezed,
+        rivals: Rivals::reclaimed,
     },
     Attack {
         name: "ordinary threads, tracefs",
@@ -91,18 +91,17 @@ const ATTACKS: [Attack; 7] = [
     },
 ];
 
-/// What can be attacked.
+/// Parts that can be selected on the command line.
 const PARTS: [&str; 5] = ["why", "watch", "top", "record", "remedies"];
 
-/// What was asked for.
+/// The command line.
 struct TruthOptions {
     parts: Vec<String>,
     times: u64,
     seconds: u64,
 }
 
-/// Runs every attack of the parts named, or of all, `--times`, each for `--for` seconds; prints the table; status 1 where a
-/// limit is broken.
+/// Runs the named parts, or all, `--times` times for `--for` seconds each; prints the table; status 1 if a claim is right too seldom.
 pub fn run(arguments: &[&str]) -> ExitCode {
     if let ["advice", arguments @ ..] = arguments {
         return advice::run(arguments);
@@ -128,8 +127,8 @@ impl TruthOptions {
     fn read(arguments: &[&str]) -> Option<Self> {
         let mut options = Self { parts: Vec::new(), times: 3, seconds: 4 };
         let mut arguments = arguments.iter();
-        while let Some(word) = arguments.next() {
-            match *word {
+        while let Some(argument) = arguments.next() {
+            match *argument {
                 "--times" => options.times = arguments.next()?.parse().ok()?,
                 "--for" => options.seconds = arguments.next()?.parse().ok()?,
                 part if PARTS.contains(&part) => options.parts.push(part.to_owned()),
@@ -140,28 +139,29 @@ impl TruthOptions {
     }
 
     fn attack(&self, program: &Path) -> io::Result<Scores> {
-        let is_asked = |part: &str| self.parts.is_empty() || self.parts.iter().any(|row| row == part);
+        let is_selected =
+            |part: &str| self.parts.is_empty() || self.parts.iter().any(|selected| selected == part);
         let mut scores =
-            if is_asked("why") { attacks(program, self.times, self.seconds)? } else { Scores::new() };
+            if is_selected("why") { attacks(program, self.times, self.seconds)? } else { Scores::new() };
         let folder = tempfile::tempdir()?;
-        let sleeper = Sleeper::compile(folder.path())?;
-        // As nobody can start it as well.
+        let sleeper = SleeperProgram::compile(folder.path())?;
+        // So that the user `nobody` can run it.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
         for time in 0..self.times {
-            if is_asked("watch") {
+            if is_selected("watch") {
                 eprintln!("{} of {}: watch", time + 1, self.times);
                 watch::attack(program, &sleeper, self.seconds, &mut scores)?;
             }
-            if is_asked("top") {
+            if is_selected("top") {
                 eprintln!("{} of {}: top", time + 1, self.times);
                 top::attack(program, self.seconds, &mut scores)?;
             }
-            if is_asked("record") {
+            if is_selected("record") {
                 eprintln!("{} of {}: record", time + 1, self.times);
                 record::attack(program, folder.path(), self.seconds, None, &mut scores)?;
             }
         }
-        if is_asked("remedies") {
+        if is_selected("remedies") {
             remedies::try_all(program, &sleeper, Duration::from_secs(self.seconds) / 4, &mut scores);
         }
         Ok(scores)
@@ -198,28 +198,28 @@ fn once(program: &Path, attack: &Attack, seconds: u64, scores: &mut Scores) -> i
     for row in result["results"].as_array().into_iter().flatten() {
         let counts = row["count"].as_u64().zip(row["missed_periods"].as_u64());
         let counted = counts.map_or(0, |(count, missed)| u128::from(count) + u128::from(missed));
-        score(scores, Claim::Counts, counted == planned, || format!("{counted} of {planned} planned"));
+        score(scores, TruthClaim::Counts, counted == planned, || format!("{counted} of {planned} planned"));
     }
     judge(&std::fs::read_to_string(&recording)?, &witness, scores);
     Ok(())
 }
 
-/// Prints claim by claim; whether all limits hold.
+/// Prints a line per claim; whether all limits hold.
 pub fn all_hold(scores: &Scores) -> bool {
     println!("{:<60} {:>8} {:>8} {:>7} {:>8} {:>8}", "claim", "tried", "right", "wrong", "%", "at least");
     let mut holds = true;
     for (claim, score) in scores {
-        let (arguments, least) = claim.statement();
+        let (statement, least) = claim.statement();
         let share = if score.tried == 0 { 1.0 } else { score.right as f64 / score.tried as f64 };
         holds &= share >= least;
         let wrong = score.tried - score.right;
         let (share, least) = (share * 100.0, least * 100.0);
         println!(
-            "{arguments:<60} {:>8} {:>8} {wrong:>7} {share:>8.2} {least:>8.1}",
+            "{statement:<60} {:>8} {:>8} {wrong:>7} {share:>8.2} {least:>8.1}",
             score.tried, score.right
         );
         score.reasons.iter().for_each(|(reason, count)| println!("  {count} of those: {reason}"));
-        score.wrong.iter().for_each(|row| eprintln!("  wrong: {row}"));
+        score.wrong.iter().for_each(|wrong| eprintln!("  wrong: {wrong}"));
     }
     holds
 }

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::bench::{compiled, output};
 
-/// The program, compiled.
-pub struct Sleeper(PathBuf);
+/// The path of the compiled program.
+pub struct SleeperProgram(PathBuf);
 
 /// One wake-up, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug)]
@@ -22,27 +22,27 @@ impl Stamp {
     }
 }
 
-impl Sleeper {
+impl SleeperProgram {
     pub fn compile(folder: &Path) -> io::Result<Self> {
         compiled("truth/sleeper.c", folder).map(Self)
     }
 
-    /// What a shell is to run: `wakeups` of a period of so many microseconds.
+    /// Shell command for `wakeups` with this period in µs.
     pub fn command(&self, period_us: u64, wakeups: u64, options: &[&str]) -> String {
         format!("{} {period_us} {wakeups} {}", self.0.display(), options.join(" "))
     }
 }
 
-/// Runs a shell's line that ends in the program.
+/// Runs a shell command that prints stamps.
 pub fn run(line: &str) -> io::Result<Vec<Stamp>> {
     let output = output(Command::new("sh").args(["-c", line]))?;
     Ok(stamps(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// What it has printed.
+/// Parses the program's output.
 pub fn stamps(text: &str) -> Vec<Stamp> {
     let stamp = |line: &str| {
-        let mut numbers = line.split(' ').map_while(|word| word.parse().ok());
+        let mut numbers = line.split(' ').map_while(|number| number.parse().ok());
         let mut next = || numbers.next();
         Some(Stamp { due: next()?, ran: next()? })
     };

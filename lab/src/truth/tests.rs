@@ -27,14 +27,14 @@ fn what_was_made_late_is_recorded_once_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let mut scores = Scores::new();
     record::attack(&program, folder.path(), 2, None, &mut scores).unwrap();
-    let tried = |claim: Claim| scores.get(&claim).cloned().unwrap_or_default();
-    if tried(Claim::RecordKept).tried == 0 {
+    let tried = |claim: TruthClaim| scores.get(&claim).cloned().unwrap_or_default();
+    if tried(TruthClaim::RecordKept).tried == 0 {
         return skip("nothing was recorded");
     }
-    for claim in [Claim::RecordOnce, Claim::RecordNotLate] {
+    for claim in [TruthClaim::RecordOnce, TruthClaim::RecordNotLate] {
         assert_eq!(tried(claim).wrong, Vec::<String>::new(), "{claim:?}");
     }
-    for claim in [Claim::RecordKept, Claim::RecordCulprit, Claim::RecordReal, Claim::RecordAll] {
+    for claim in [TruthClaim::RecordKept, TruthClaim::RecordCulprit, TruthClaim::RecordReal, TruthClaim::RecordAll] {
         let score = tried(claim);
         // A short run has few of them: one may be wrong.
         let wrong = score.tried - score.right;
@@ -50,15 +50,15 @@ fn what_is_claimed_is_what_the_kernel_wrote() {
     }
     let mut scores = Scores::new();
     once(&program, &ATTACKS[1], 2, &mut scores).unwrap();
-    let tried = |claim: Claim| scores.get(&claim).cloned().unwrap_or_default();
+    let tried = |claim: TruthClaim| scores.get(&claim).cloned().unwrap_or_default();
     // Where no tracer but the accounts can be had, nobody is named.
-    if tried(Claim::Sums).tried == 0 {
+    if tried(TruthClaim::Sums).tried == 0 {
         return skip("nothing was traced");
     }
-    for claim in [Claim::Sums, Claim::Counts] {
+    for claim in [TruthClaim::Sums, TruthClaim::Counts] {
         assert_eq!(tried(claim).wrong, Vec::<String>::new(), "{claim:?}");
     }
-    for claim in [Claim::Names, Claim::Pids, Claim::Positions] {
+    for claim in [TruthClaim::Names, TruthClaim::Pids, TruthClaim::Positions] {
         let score = tried(claim);
         // How far apart two tracers stamp one event is a matter of the machine; which event it is, of what is claimed.
         let same = score.reasons.get(claims::SAME_EVENT).copied().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! `top` beside threads that contend and sleep, held against the switches and wake-ups that the kernel wrote.
+//! `cargo xtask truth top`: compares `howlate top` beside competing threads with the kernel's own events.
 //!
-//! The scheduler's own account of waiting, of which `top` is made, has no part in the witness: that of a thread is the time from
-//! its wake-up, or from the switch that took its CPU, to the next switch to it.
+//! `top` is based on the scheduler's accounting. The witness does not use it: a wait is the time from a wake-up or a preemption to the
+//! next switch to the thread.
 
 use std::io;
 use std::path::Path;
@@ -15,30 +15,30 @@ use howlate_linux::clock;
 use howlate_model::Span;
 use serde_json::Value;
 
-use super::claims::{Claim, Scores, score};
+use super::claims::{TruthClaim, Scores, score};
 use super::turns::{OnCpu, turns};
 use super::witness::{Instance, OF_THREADS};
 
-/// Time for `top` to begin to look, and to end after all is quiet.
+/// Time for `top` to start before, and to end after, the threads compete.
 const MARGIN: Span = Span::from_millis(1_500);
-/// Microseconds by which the scheduler's clock and the event's may differ at one switch or wake-up.
+/// Allowed difference between the scheduler's clock and an event's time stamp, µs.
 const NEAR: i64 = 3;
-/// By which the one longest wait may differ: the scheduler reads its clock before the event, which stamps itself after whatever
-/// other tracers of it do.
+/// Allowed difference of the longest wait, µs: the scheduler reads its clock before the event, which is stamped after its other tracers
+/// have run.
 const STAMPED_APART: i64 = 30;
-/// Of sleeps, a few are of another kind, or are woken before the switch that begins them.
+/// Allowed difference of the number of sleeps: a few are of another kind, or are woken before the switch that begins them.
 const ODD_SLEEPS: u64 = 3;
 
-/// Threads whose waits all fall between the beginning and the end of what `top` counts: they begin later, and are quiet sooner.
+/// Threads that start after `top`, and are idle before it ends, so that it sees all their waits.
 struct Contenders {
     quiet: Arc<AtomicBool>,
     over: Vec<Sender<()>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Contends in stretches of differing length, then keeps still until it is over.
+/// Competes with a period that depends on `number`, then sleeps until the end.
 fn contend(number: u64, quiet: &AtomicBool, tid: &Sender<u32>, over: &Receiver<()>) {
-    // Nobody listens any more: it contends all the same.
+    // It competes even if the receiver is dropped.
     let _ = tid.send(howlate_linux::thread::id());
     let work = Span::from_micros(300 + 170 * number);
     while !quiet.load(Ordering::Relaxed) {
@@ -48,7 +48,7 @@ fn contend(number: u64, quiet: &AtomicBool, tid: &Sender<u32>, over: &Receiver<(
         }
         drop(clock::sleep_for(Span::from_micros(200 + 90 * number)));
     }
-    // The sender is gone when it is over.
+    // Returns when the sender is dropped.
     let _ = over.recv();
 }
 
@@ -64,7 +64,7 @@ impl Contenders {
             threads.push(named.spawn(move || contend(number, &quiet, &tell, &ended))?);
             over.push(end);
         }
-        // Each thread keeps its end for as long as it lives.
+        // `take`, as the channel stays open while the threads live.
         let tids = receiver.iter().take(threads.len()).collect();
         Ok((Self { quiet, over, threads }, tids))
     }
@@ -79,7 +79,7 @@ impl Drop for Contenders {
         self.keep_still();
         self.over.clear();
         for thread in self.threads.drain(..) {
-            // One that panicked has said so.
+            // A panic was printed already.
             drop(thread.join());
         }
     }
@@ -111,30 +111,30 @@ pub fn attack(program: &Path, seconds: u64, scores: &mut Scores) -> io::Result<(
     Ok(())
 }
 
-/// `quiet`: when the thread was asked to keep still, after which it sleeps once for long.
+/// `quiet`: when the threads stopped competing, µs; the one long sleep after that does not count.
 fn judge(row: Option<&Value>, turns: &[OnCpu], quiet: i64, scores: &mut Scores) {
     let wait = |kind: &str| {
         let waits = row.and_then(|row| row["waits"].as_array()).into_iter().flatten();
         waits.into_iter().find(|wait| wait["kind"] == kind).cloned().unwrap_or_default()
     };
     let micros = |wait: &Value, name: &str| wait[name].as_i64().unwrap_or(0) / 1_000;
-    // Its first turn is from its beginning, which no event before tells of; nor does `top` look earlier.
+    // The wait before the first turn has no event; `top` does not count it either.
     let waited: Vec<i64> = turns.iter().filter_map(OnCpu::waited).collect();
     let (cpu, sum) = (wait("cpu"), waited.iter().sum::<i64>());
     let near = sum / 100 + NEAR * waited.len() as i64;
     let what = || format!("{cpu}, the witness: {sum} µs in {} turns", waited.len());
-    score(scores, Claim::TopWaits, (micros(&cpu, "total_ns") - sum).abs() <= near, what);
+    score(scores, TruthClaim::TopWaits, (micros(&cpu, "total_ns") - sum).abs() <= near, what);
     let longest = waited.iter().max().copied().unwrap_or(0);
     let at_most = turns.iter().filter_map(OnCpu::waited_at_most).max().unwrap_or(0);
     let what = || format!("{cpu}, the witness: {longest} to {at_most} µs");
     let is_so = (longest - STAMPED_APART..=at_most + STAMPED_APART).contains(&micros(&cpu, "max_ns"));
-    score(scores, Claim::TopLongest, is_so, what);
+    score(scores, TruthClaim::TopLongest, is_so, what);
     let began_before = |stretch: &&OnCpu| stretch.left.is_some_and(|(left, _)| left < quiet);
     let slept: Vec<i64> = turns.iter().filter(began_before).filter_map(OnCpu::slept).collect();
     let (timer, sum) = (wait("timer"), slept.iter().sum::<i64>());
     let count = slept.len() as u64;
-    let is_so = timer["count"].as_u64().is_some_and(|receiver| receiver.abs_diff(count) <= ODD_SLEEPS)
+    let is_so = timer["count"].as_u64().is_some_and(|reported| reported.abs_diff(count) <= ODD_SLEEPS)
         && (micros(&timer, "total_ns") - sum).abs() <= sum / 100 + NEAR * slept.len() as i64;
     let what = || format!("{timer}, the witness: {sum} µs in {} sleeps", slept.len());
-    score(scores, Claim::TopSleeps, is_so, what);
+    score(scores, TruthClaim::TopSleeps, is_so, what);
 }

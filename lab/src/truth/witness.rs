@@ -1,4 +1,5 @@
-//! What the kernel itself wrote of who had each CPU, in a trace instance of its own: read without anything of howlate's.
+//! The witness: the kernel's own trace of what ran on each CPU, recorded in a separate instance of tracefs and parsed without
+//! howlate's code.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -6,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const TRACING: &str = "/sys/kernel/tracing";
-/// Who had each CPU.
+/// Events for what ran on each CPU.
 pub const OF_CPUS: &[&str] = &[
     "sched/sched_switch",
     "irq/irq_handler_entry",
@@ -17,16 +18,16 @@ pub const OF_CPUS: &[&str] = &[
     "irq_vectors/local_timer_exit",
     "sched/sched_waking",
 ];
-/// When each thread could run, and when it did.
+/// Events for when each thread became runnable, and ran.
 pub const OF_THREADS: &[&str] = &["sched/sched_switch", "sched/sched_wakeup", "sched/sched_wakeup_new"];
-/// Kilobytes for each CPU: some 20 s of a busy one.
+/// Buffer per CPU, KiB: about 20 s of a busy CPU.
 const BUFFER: &str = "32768";
 
-/// An instance that records, and is removed with it. Its name must not begin like those of howlate, which removes what a killed
-/// one has left.
+/// A recording instance of tracefs, removed on drop. Its name must not begin like those of howlate, which removes instances that a
+/// killed howlate has left.
 pub struct Instance(PathBuf);
 
-/// Who had a CPU.
+/// What ran on a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     Thread {
@@ -35,11 +36,11 @@ pub enum Holder {
     },
     Interrupt(String),
     Softirq(String),
-    /// Another thread than the last switch was to: on some virtual machines no event tells of a switch that ends an idle CPU's rest.
+    /// Not the thread of the last switch: on some virtual machines the switch from the idle thread has no event.
     Unknown,
 }
 
-/// A stretch of one CPU, in microseconds of `CLOCK_MONOTONIC`.
+/// A period in which one holder had a CPU, µs of `CLOCK_MONOTONIC`.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     pub from: i64,
@@ -47,19 +48,19 @@ pub struct Stretch {
     pub holder: Holder,
 }
 
-/// What was written.
+/// The parsed trace.
 #[derive(Debug, Default)]
 pub struct Witness {
-    /// The stretches of each CPU, in order. Two of one holder follow each other where it left and came back within a microsecond.
+    /// The stretches of each CPU, in order. Two with the same holder follow each other if it was interrupted for less than 1 µs.
     pub cpus: HashMap<u32, Vec<Stretch>>,
-    /// When each event of a CPU was, in microseconds, in order.
+    /// Times of each CPU's events, µs, in order.
     pub events: HashMap<u32, Vec<i64>>,
-    /// What each thread was called: one that begins has its maker's name at first.
+    /// All names of each thread: a new one has its parent's name at first.
     names: HashMap<u32, HashSet<String>>,
 }
 
 impl Witness {
-    /// Whether the thread was called so.
+    /// Whether the thread ever had this name.
     pub fn is_called(&self, pid: u32, name: &str) -> bool {
         self.names.get(&pid).is_some_and(|names| names.contains(name))
     }
@@ -71,7 +72,7 @@ impl Witness {
 }
 
 impl Instance {
-    /// Whether this user may have one here.
+    /// Whether this user may create an instance here.
     #[cfg(test)]
     pub fn can_be_had() -> bool {
         Self::create("witness-probe", OF_CPUS).is_ok()
@@ -94,12 +95,12 @@ impl Instance {
         fs::write(&path, value).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
     }
 
-    /// Stops, and reads what was recorded.
+    /// Stops recording, and parses the trace.
     pub fn read(self) -> io::Result<Witness> {
         self.text().map(|text| stretches(&text))
     }
 
-    /// Stops, and returns what was recorded, as the kernel words it.
+    /// Stops recording, and returns the trace as text.
     pub fn text(self) -> io::Result<String> {
         self.set("tracing_on", "0")?;
         let text = fs::read(self.0.join("trace"))?;
@@ -109,27 +110,27 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // One that cannot be removed is empty from the next start on.
+        // If it cannot be removed, it stays until the next boot.
         drop(fs::remove_dir(&self.0));
     }
 }
 
-/// One CPU while its events are read.
+/// State of a CPU while its events are parsed.
 #[derive(Default)]
-struct Cpu {
+struct CpuState {
     thread: Option<Holder>,
     timer: bool,
     handler: Option<String>,
     softirq: Option<String>,
     since: i64,
-    /// Whether somebody else had it since the last stretch, for less than a microsecond.
+    /// Whether another holder had it since the last stretch, for less than 1 µs.
     left: bool,
     all: Vec<Stretch>,
     events: Vec<i64>,
 }
 
-impl Cpu {
-    /// An interrupt has it before a softirq, and that before the thread.
+impl CpuState {
+    /// The innermost: an interrupt, else a softirq, else the thread.
     fn holder(&self) -> Option<Holder> {
         if self.timer {
             return Some(Holder::Interrupt("local_timer".to_owned()));
@@ -152,14 +153,14 @@ impl Cpu {
 }
 
 fn stretches(text: &str) -> Witness {
-    let mut cpus: HashMap<u32, Cpu> = HashMap::new();
+    let mut cpus: HashMap<u32, CpuState> = HashMap::new();
     let mut names: HashMap<u32, HashSet<String>> = HashMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let Some(Line { cpu: number, name, pid, micros, event, fields }) = parts(line) else { continue };
+        let Some(TraceLine { cpu: number, name, pid, micros, event, fields }) = parse_line(line) else { continue };
         let cpu = cpus.entry(number).or_default();
         cpu.events.push(micros);
         names.entry(pid).or_default().insert(name.to_owned());
-        if !matches!(cpu.thread, Some(Holder::Thread { pid: witnessed, .. }) if witnessed == pid) {
+        if !matches!(cpu.thread, Some(Holder::Thread { pid: running, .. }) if running == pid) {
             (cpu.thread, cpu.left) = (cpu.thread.as_ref().map(|_| Holder::Unknown), true);
         }
         cpu.until(micros);
@@ -193,9 +194,9 @@ fn stretches(text: &str) -> Witness {
 }
 
 /// `  name-12 [001] d..2.  123.456789: event: fields`
-pub struct Line<'a> {
+pub struct TraceLine<'a> {
     pub cpu: u32,
-    /// The thread that has it.
+    /// Name of the running thread.
     pub name: &'a str,
     pub pid: u32,
     pub micros: i64,
@@ -203,8 +204,8 @@ pub struct Line<'a> {
     pub fields: &'a str,
 }
 
-/// A name may have anything in it, but `] ` follows a number in brackets only.
-pub fn parts(line: &str) -> Option<Line<'_>> {
+/// A name may contain any characters, but `] ` only follows the CPU number.
+pub fn parse_line(line: &str) -> Option<TraceLine<'_>> {
     let (open, _) = line.match_indices('[').find(|(at, _)| line.get(at + 4..at + 6) == Some("] "))?;
     let cpu = line.get(open + 1..open + 4)?.parse().ok()?;
     let (name, pid) = line[..open].trim().rsplit_once('-')?;
@@ -213,10 +214,10 @@ pub fn parts(line: &str) -> Option<Line<'_>> {
     let (seconds, micros) = time.split_once('.')?;
     let micros = seconds.parse::<i64>().ok()? * 1_000_000 + micros.parse::<i64>().ok()?;
     let (event, fields) = rest.split_once(": ")?;
-    Some(Line { cpu, name, pid: pid.parse().ok()?, micros, event, fields })
+    Some(TraceLine { cpu, name, pid: pid.parse().ok()?, micros, event, fields })
 }
 
-/// Who is left (`prev`), or switched to (`next`).
+/// Name and ID of the previous (`prev`) or next (`next`) thread of a switch.
 pub fn thread(fields: &str, which: &str) -> Option<(String, u32)> {
     let name = between(fields, &format!("{which}_comm="), &format!(" {which}_pid="))?.to_owned();
     let pid = between(fields, &format!(" {which}_pid="), " ")?.parse().ok()?;
@@ -232,8 +233,8 @@ pub fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> 
 mod tests {
     use super::*;
 
-    /// The switch from 9 to 17 was not told.
-    const UNTOLD: &str = "\
+    /// Without the event of the switch from 9 to 17.
+    const UNSEEN_SWITCH: &str = "\
               sh-12      [000] d..2.  1.000010: sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=a next_pid=9 next_prio=120
                b-17      [000] d.h..  1.000030: local_timer_entry: vector=236
                b-17      [000] d.h..  1.000034: local_timer_exit: vector=236
@@ -242,12 +243,13 @@ mod tests {
 
     #[test]
     fn who_is_not_who_was_switched_to_was_not_seen_to_come() {
-        let all = &stretches(UNTOLD).cpus[&0];
-        let told: Vec<_> = all.iter().map(|one| (one.until - one.from, one.holder.clone())).collect();
+        let all = &stretches(UNSEEN_SWITCH).cpus[&0];
+        let holders: Vec<_> =
+            all.iter().map(|stretch| (stretch.until - stretch.from, stretch.holder.clone())).collect();
         let timer = Holder::Interrupt("local_timer".to_owned());
         let expected =
             [(20, Holder::Unknown), (4, timer), (6, Holder::Thread { name: "b".to_owned(), pid: 17 })];
-        assert_eq!(told, expected);
+        assert_eq!(holders, expected);
     }
 
     const TEXT: &str = "\
@@ -263,7 +265,7 @@ mod tests {
 ";
 
     #[test]
-    fn whoever_has_the_cpu_is_known_from_one_event_to_the_next() {
+    fn the_holder_of_the_cpu_is_known_from_one_event_to_the_next() {
         let all = &stretches(TEXT).cpus[&1];
         let opt = Holder::Thread { name: "opt 2urcg9mc717".to_owned(), pid: 17453 };
         let expected = [

@@ -8,19 +8,19 @@ use std::process::{Command, Stdio};
 use howlate_linux::clock;
 use serde_json::Value;
 
-use super::limit::{Figure, Limits};
+use super::limit::{BenchFigure, BenchLimits};
 use crate::bench::paired::median;
 
 const STARTS: usize = 9;
 const MOST: f64 = 150.0;
 
-pub(super) fn run(howlate: &Path, limits: &mut Limits) -> io::Result<()> {
+pub(super) fn run(howlate: &Path, limits: &mut BenchLimits) -> io::Result<()> {
     let times = (0..STARTS).map(|_| once(howlate)).collect::<io::Result<Vec<_>>>()?;
     let (least, most) =
         times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
     println!("{STARTS} starts with bpf: {least:.0} to {most:.0} ms");
     let name = "bpf: from the start to the first wake-up";
-    limits.judge(&Figure { name, value: median(&times), interval: None, most: MOST, unit: "ms" });
+    limits.judge(&BenchFigure { name, value: median(&times), interval: None, most: MOST, unit: "ms" });
     Ok(())
 }
 

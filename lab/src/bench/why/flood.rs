@@ -9,7 +9,7 @@ use howlate_linux::clock;
 use howlate_model::Span;
 use serde_json::Value;
 
-use super::limit::{Figure, Limits};
+use super::limit::{BenchFigure, BenchLimits};
 
 /// Seconds of traced turns; untraced ones take as long again.
 fn seconds() -> u64 {
@@ -20,7 +20,7 @@ fn seconds() -> u64 {
 const GROWTH: f64 = 1.0;
 const LOOK_EVERY: Span = Span::from_millis(500);
 
-pub(super) fn run(howlate: &Path, limits: &mut Limits) -> io::Result<()> {
+pub(super) fn run(howlate: &Path, limits: &mut BenchLimits) -> io::Result<()> {
     let seconds = seconds();
     let loops = ["cyclic", "--policy", "fifo:80", "--threads", "2", "--period", "1ms", "--load", "hackbench"];
     let turns = ["--rounds", "10", "--why", "--tracer", "bpf", "--json", "--quiet", "--duration"];
@@ -34,7 +34,7 @@ pub(super) fn run(howlate: &Path, limits: &mut Limits) -> io::Result<()> {
     let from = sizes.len() / 4;
     let growth = sizes.last().zip(sizes.get(from)).map_or(f64::NAN, |(last, first)| last - first);
     let name = "bpf: memory grown under hackbench";
-    limits.judge(&Figure { name, value: growth, interval: None, most: GROWTH, unit: "MiB" });
+    limits.judge(&BenchFigure { name, value: growth, interval: None, most: GROWTH, unit: "MiB" });
     Ok(())
 }
 

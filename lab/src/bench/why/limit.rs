@@ -16,7 +16,7 @@ impl fmt::Display for LimitExceeded {
 impl std::error::Error for LimitExceeded {}
 
 /// A figure, its interval where it has one, and what it may be at most.
-pub(in crate::bench) struct Figure<'a> {
+pub(in crate::bench) struct BenchFigure<'a> {
     pub(in crate::bench) name: &'a str,
     pub(in crate::bench) value: f64,
     pub(in crate::bench) interval: Option<(f64, f64)>,
@@ -26,12 +26,12 @@ pub(in crate::bench) struct Figure<'a> {
 
 /// What was found of all figures so far.
 #[derive(Default)]
-pub(in crate::bench) struct Limits(Vec<String>);
+pub(in crate::bench) struct BenchLimits(Vec<String>);
 
-impl Limits {
+impl BenchLimits {
     /// Prints a figure and whether it keeps its limit.
-    pub(in crate::bench) fn judge(&mut self, figure: &Figure<'_>) {
-        let Figure { name, value, most, unit, .. } = figure;
+    pub(in crate::bench) fn judge(&mut self, figure: &BenchFigure<'_>) {
+        let BenchFigure { name, value, most, unit, .. } = figure;
         let interval =
             figure.interval.map_or_else(String::new, |(low, high)| format!(" [{low:.2}, {high:.2}]"));
         println!("{name:<46} {value:>8.2}{interval} {unit}; at most {most} {unit}: {}", verdict(figure));
@@ -47,7 +47,7 @@ impl Limits {
 }
 
 /// The figure decides; whether its interval leaves another decision open is said.
-fn verdict(figure: &Figure<'_>) -> &'static str {
+fn verdict(figure: &BenchFigure<'_>) -> &'static str {
     let holds = figure.value <= figure.most;
     match (holds, figure.interval) {
         (true, Some((_, high))) if high > figure.most => "holds, but may be above",
@@ -61,18 +61,18 @@ fn verdict(figure: &Figure<'_>) -> &'static str {
 mod tests {
     use super::*;
 
-    fn figure(value: f64, interval: (f64, f64)) -> Figure<'static> {
-        Figure { name: "cost", value, interval: Some(interval), most: 8.0, unit: "%" }
+    fn figure(value: f64, interval: (f64, f64)) -> BenchFigure<'static> {
+        BenchFigure { name: "cost", value, interval: Some(interval), most: 8.0, unit: "%" }
     }
 
     #[test]
     fn one_figure_above_its_limit_fails_the_bench() {
-        let mut limits = Limits::default();
+        let mut limits = BenchLimits::default();
         limits.judge(&figure(7.0, (5.0, 9.0)));
         assert_eq!(verdict(&figure(7.0, (5.0, 9.0))), "holds, but may be above");
         assert_eq!(verdict(&figure(7.0, (5.0, 7.5))), "holds");
         assert_eq!(verdict(&figure(8.5, (7.5, 9.0))), "exceeded, but may be below");
-        assert!(Limits(Vec::new()).verdict().is_ok());
+        assert!(BenchLimits(Vec::new()).verdict().is_ok());
         limits.judge(&figure(9.0, (8.5, 9.5)));
         let error = limits.verdict().unwrap_err();
         assert!(error.get_ref().is_some_and(|error| error.is::<LimitExceeded>()), "{error}");

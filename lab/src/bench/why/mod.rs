@@ -11,14 +11,14 @@ mod probe_effect;
 use std::io;
 
 pub use limit::LimitExceeded;
-use limit::Limits;
+use limit::BenchLimits;
 
 use super::program::built;
 
 /// Prints each figure; fails with [`LimitExceeded`] when one is above its limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     ping_pong::run(&mut limits)?;
     for tier in probe_effect::TIERS {
         probe_effect::run(&howlate, tier, &mut limits)?;

@@ -9,7 +9,7 @@ use howlate_linux::{clock, sched};
 use howlate_model::{CpuSet, Span};
 use howlate_trace::{Choice, Tier, open};
 
-use super::limit::{Figure, Limits};
+use super::limit::{BenchFigure, BenchLimits};
 use crate::bench::paired::median;
 
 pub(in crate::bench) const PAIRS: usize = 60;
@@ -19,14 +19,14 @@ const SETTLING: Span = Span::from_millis(10);
 const MOST: f64 = 8.0;
 
 /// The limit is for those whom nobody watches; what they would lose if they were watched is printed beside it.
-pub(super) fn run(limits: &mut Limits) -> io::Result<()> {
+pub(super) fn run(limits: &mut BenchLimits) -> io::Result<()> {
     let mut watched = Command::new("sleep").arg("infinity").spawn()?;
     let losses = lost(watched.id());
     watched.kill()?;
     watched.wait()?;
     let (value, interval) = middle(losses?);
     let name = "bpf: lost of a pipe ping-pong on one CPU";
-    limits.judge(&Figure { name, value, interval, most: MOST, unit: "%" });
+    limits.judge(&BenchFigure { name, value, interval, most: MOST, unit: "%" });
     let (value, interval) = middle(lost(std::process::id())?);
     let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
     println!("the same, if both ends are watched: {value:.2} [{low:.2}, {high:.2}] %");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use howlate_trace::{Choice, Tier, open};
 
-use super::limit::{Figure, Limits};
+use super::limit::{BenchFigure, BenchLimits};
 use crate::bench::program::json;
 
 /// The tracers with a limit: by name, with the most that they may add, in µs.
@@ -16,7 +16,7 @@ const PAIRS: &str = "120";
 const DURATION: &str = "3m";
 
 /// On a CPU that never idles, as leaving idle takes tens of microseconds that differ from turn to turn.
-pub(super) fn run(howlate: &Path, (tier, most): (Tier, f64), limits: &mut Limits) -> io::Result<()> {
+pub(super) fn run(howlate: &Path, (tier, most): (Tier, f64), limits: &mut BenchLimits) -> io::Result<()> {
     if let Some((_, refusal)) = open(Choice::Only(tier), &[]).refused.first() {
         println!("{tier}: not measured: {refusal}");
         return Ok(());
@@ -31,6 +31,6 @@ pub(super) fn run(howlate: &Path, (tier, most): (Tier, f64), limits: &mut Limits
         return Err(io::Error::other(format!("{tracer}: its effect could not be told")));
     };
     let name = format!("{tracer}: added to the median, fifo:80, 1 kHz");
-    limits.judge(&Figure { name: &name, value, interval: Some((low, high)), most, unit: "µs" });
+    limits.judge(&BenchFigure { name: &name, value, interval: Some((low, high)), most, unit: "µs" });
     Ok(())
 }

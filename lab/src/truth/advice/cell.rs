@@ -1,4 +1,4 @@
-//! A cell: what runs in it is ended with it, by a watchdog where it has to be.
+//! A cell: a control group whose processes are killed when it is dropped, or by a watchdog.
 
 use std::fs;
 use std::io;
@@ -14,33 +14,32 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::super::control_group::ControlGroup;
 use super::watchdog::Watchdog;
 
-/// Hierarchies in which a group changes nothing for who is in it; the first has a file that ends all of it.
+/// Hierarchies in which an empty group changes nothing for its processes, and a file of each; `cgroup.kill` kills all of them.
 const PLACES: [(&str, &str); 4] = [
     ("/sys/fs/cgroup/unified", "cgroup.kill"),
     ("/sys/fs/cgroup", "cgroup.kill"),
     ("/sys/fs/cgroup/freezer", "cgroup.procs"),
     ("/sys/fs/cgroup/pids", "cgroup.procs"),
 ];
-/// CPU time that a process of a cell may use.
+/// Limit of CPU time per process, s.
 const MOST_CPU_SECONDS: u32 = 60;
-/// How often it is looked whether something has ended.
+/// Period of checking whether a process has ended.
 const EVERY: Span = Span::from_millis(20);
 
-/// The cell, until it is dropped.
 pub struct Cell {
-    // Before the groups, which it ends.
+    // Dropped before the groups that it kills.
     watchdog: Watchdog,
     group: Arc<ControlGroup>,
-    /// Another group that what is started is in as well.
+    /// A second group for processes, with a quota for instance.
     inner: Option<Arc<ControlGroup>>,
     folder: PathBuf,
-    /// Where commands are looked for first.
+    /// The environment variable `PATH`, with the folder's `bin` first.
     path: String,
     files: std::cell::Cell<u32>,
 }
 
 impl Cell {
-    /// One whose programs run in `folder`; `inner`: a group of a certain kind that they are in as well.
+    /// A cell whose processes run in `folder`, and in the group `inner` as well.
     pub fn open(
         folder: &Path,
         inner: Option<Arc<ControlGroup>>,
@@ -60,22 +59,22 @@ impl Cell {
         &self.watchdog
     }
 
-    /// Starts a shell's line in the cell, in its inner group as well where `inner`.
-    pub fn start(&self, line: &str, inner: bool, environment: &[(&str, String)]) -> io::Result<Started> {
+    /// Starts a shell command in the cell; `inner`: also in its second group.
+    pub fn start(&self, line: &str, inner: bool, environment: &[(&str, String)]) -> io::Result<CellProcess> {
         let number = self.files.replace(self.files.get() + 1);
         let [out, err] = ["out", "err"].map(|kind| self.folder.join(format!("cell-{number}.{kind}")));
         let enter = |group: &Arc<ControlGroup>| format!("{}\n", group.enter());
         let inner = self.inner.as_ref().filter(|_| inner).map(enter).unwrap_or_default();
-        // If this process is killed, the kernel ends what takes a CPU all the same.
+        // So the kernel ends a spinning process even if this process is killed.
         let script = format!("ulimit -t {MOST_CPU_SECONDS}\n{}\n{inner}{line}", self.group.enter());
         let mut shell = Command::new("sh");
         shell.args(["-c", &script]).current_dir(&self.folder).env("PATH", &self.path).process_group(0);
         shell.envs(environment.iter().map(|(name, value)| (name, value)));
         shell.stdin(Stdio::null()).stdout(fs::File::create(&out)?).stderr(fs::File::create(&err)?);
-        Ok(Started { child: shell.spawn()?, out, err })
+        Ok(CellProcess { child: shell.spawn()?, out, err })
     }
 
-    /// The processes in it of that name, the oldest first.
+    /// IDs of the cell's processes with this name, oldest first.
     pub fn processes(&self, name: &str) -> Vec<u32> {
         let all = fs::read_to_string(self.group.file("cgroup.procs")).unwrap_or_default();
         let is_named = |pid: &u32| {
@@ -90,12 +89,11 @@ impl Cell {
         self.watchdog.ended()
     }
 
-    /// Waits for it, until the watchdog has ended it or `patience` is over.
-    pub fn wait(&self, started: &mut Started, patience: Span) -> io::Result<Option<i32>> {
+    /// Waits until the process ends, for at most `patience`. `None`: it still runs, or was killed.
+    pub fn wait(&self, started: &mut CellProcess, patience: Span) -> io::Result<Option<i32>> {
         let until = clock::now().plus(patience);
         loop {
             if let Some(status) = started.child.try_wait()? {
-                // Killed is no status.
                 return Ok(status.code());
             }
             if clock::now() >= until {
@@ -113,14 +111,14 @@ impl Drop for Cell {
     }
 }
 
-/// A shell's line that was started, and the files of what it says.
-pub struct Started {
+/// A process in a cell, and the files of its output.
+pub struct CellProcess {
     child: Child,
     out: PathBuf,
     err: PathBuf,
 }
 
-impl Started {
+impl CellProcess {
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -133,7 +131,7 @@ impl Started {
         fs::read(&self.err).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default()
     }
 
-    /// As with Ctrl-C.
+    /// Sends SIGINT.
     pub fn interrupt(&self) {
         if let Ok(Some(pid)) = i32::try_from(self.id()).map(Pid::from_raw) {
             let _ = kill_process(pid, Signal::INT);
@@ -146,7 +144,7 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for CellProcess {
     fn drop(&mut self) {
         self.kill();
         drop(fs::remove_file(&self.out));
@@ -161,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    /// What would take the CPU for good is ended; short bounds, as it takes one of this machine's.
+    /// The bounds are short, as the spinner takes one of this machine's CPUs.
     #[test]
     fn a_spinner_of_the_real_time_class_is_ended() {
         let folder = tempfile::tempdir().unwrap();
@@ -173,7 +171,7 @@ mod tests {
             Ok(cell) => cell,
             Err(error) => return skip(&format!("no control group can be had: {error}")),
         };
-        // Bounded all the same: a shell that is still there then says so.
+        // `timeout` is a second bound; status 7 shows that the watchdog did not kill the shell.
         let spins =
             format!("taskset -c {cpu} timeout -s KILL 12 chrt --fifo 50 sh -c 'while :; do :; done'; exit 7");
         let mut started = cell.start(&spins, false, &[]).unwrap();

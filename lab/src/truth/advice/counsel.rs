@@ -1,11 +1,11 @@
-//! What a piece of advice asks for, and how that is done here.
+//! What a piece of advice recommends, and how the check follows it.
 
-use super::screen::Item;
+use super::screen::AdviceItem;
 use super::written::stays;
 
-/// A kind of cure.
+/// A kind of change that makes a program less late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cure {
+pub enum ProgramFix {
     RealTime,
     Nice,
     Inherit,
@@ -22,24 +22,24 @@ pub enum Cure {
     LessWork,
 }
 
-/// By what a cure is known in a text, the one that says most first.
-const KNOWN_BY: [(Cure, &[&str]); 13] = [
-    (Cure::OwnSwitch, &["jackd -R", "jackd --realtime"]),
-    (Cure::Inherit, &["PRIO_INHERIT", "priority inheritance", "priority-inherit", "inherits priority"]),
-    (Cure::SwitchInterval, &["setswitchinterval"]),
-    (Cure::LessWork, &["Less work", "less work", "hold the lock shorter"]),
-    (Cure::OtherProcess, &["process of its own", "another process", "ProcessPool", "multiprocessing"]),
+/// Phrases by which a fix is recognised in a text, the most specific first.
+const PHRASES: [(ProgramFix, &[&str]); 13] = [
+    (ProgramFix::OwnSwitch, &["jackd -R", "jackd --realtime"]),
+    (ProgramFix::Inherit, &["PRIO_INHERIT", "priority inheritance", "priority-inherit", "inherits priority"]),
+    (ProgramFix::SwitchInterval, &["setswitchinterval"]),
+    (ProgramFix::LessWork, &["Less work", "less work", "hold the lock shorter"]),
+    (ProgramFix::OtherProcess, &["process of its own", "another process", "ProcessPool", "multiprocessing"]),
     (
-        Cure::OtherThread,
+        ProgramFix::OtherThread,
         &["to_thread", "another thread", "thread of its own", "worker thread", "worker_threads", "executor"],
     ),
-    (Cure::Slack, &["TIMERSLACK", "timerslack", "timer_slack"]),
-    (Cure::LockMemory, &["mlockall"]),
-    (Cure::UntilATime, &["TIMER_ABSTIME", "until a time", "sleep_until", "until the next time"]),
-    (Cure::Quota, &["cfs_quota", "cpu.max", "CPUQuota", "quota"]),
-    (Cure::Runtime, &["sched_runtime", "--sched-runtime", "deadline runtime", "more runtime"]),
+    (ProgramFix::Slack, &["TIMERSLACK", "timerslack", "timer_slack"]),
+    (ProgramFix::LockMemory, &["mlockall"]),
+    (ProgramFix::UntilATime, &["TIMER_ABSTIME", "until a time", "sleep_until", "until the next time"]),
+    (ProgramFix::Quota, &["cfs_quota", "cpu.max", "CPUQuota", "quota"]),
+    (ProgramFix::Runtime, &["sched_runtime", "--sched-runtime", "deadline runtime", "more runtime"]),
     (
-        Cure::RealTime,
+        ProgramFix::RealTime,
         &[
             "chrt",
             "fifo",
@@ -51,16 +51,16 @@ const KNOWN_BY: [(Cure, &[&str]); 13] = [
             "eal-time class",
         ],
     ),
-    (Cure::Nice, &["nice"]),
+    (ProgramFix::Nice, &["nice"]),
 ];
 
-impl Cure {
-    /// What a text is about.
+impl ProgramFix {
+    /// The fix that a text recommends.
     pub fn of(text: &str) -> Option<Self> {
-        KNOWN_BY.iter().find(|(_, marks)| marks.iter().any(|word| text.contains(word))).map(|(cure, _)| *cure)
+        PHRASES.iter().find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase))).map(|(cure, _)| *cure)
     }
 
-    /// The value of `WITNESS_FIX` with which the programs here take it.
+    /// The value of `WITNESS_FIX` by which test programs apply the fix.
     pub const fn fix(self) -> &'static str {
         match self {
             Self::RealTime => "rt",
@@ -82,7 +82,7 @@ impl Cure {
 
 /// How it is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AdviceAction {
     /// The program is started by this line instead.
     Again(String),
     /// It is typed while the program runs.
@@ -108,10 +108,10 @@ pub enum Way {
 /// One thing to follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counsel {
-    pub way: Way,
+    pub way: AdviceAction,
     /// What of the same item is typed before it.
     pub after: Vec<String>,
-    pub cure: Option<Cure>,
+    pub cure: Option<ProgramFix>,
     /// The one thread that it is for, where it names one.
     pub thread: Option<String>,
     /// The number that its code has: a priority, or seconds.
@@ -121,13 +121,13 @@ pub struct Counsel {
 }
 
 /// What an item asks for; `program`: the words by which the program is started.
-pub fn counsels(item: &Item, program: &[String]) -> Vec<Counsel> {
+pub fn counsels(item: &AdviceItem, program: &[String]) -> Vec<Counsel> {
     let careful = item.is_careful();
     let thread = thread(&item.sentence);
     let mut all: Vec<Counsel> = Vec::new();
     for line in &item.commands {
         let commands = all.iter().filter_map(|counsel| match &counsel.way {
-            Way::During(line) => Some(line.clone()),
+            AdviceAction::During(line) => Some(line.clone()),
             _ => None,
         });
         let after = commands.collect();
@@ -135,16 +135,16 @@ pub fn counsels(item: &Item, program: &[String]) -> Vec<Counsel> {
         all.push(Counsel {
             way: way(line, program),
             after,
-            cure: Cure::of(line),
+            cure: ProgramFix::of(line),
             thread,
             value: None,
             careful,
         });
     }
-    let is_followed = all.iter().any(|counsel| !matches!(counsel.way, Way::Looks(_)));
+    let is_followed = all.iter().any(|counsel| !matches!(counsel.way, AdviceAction::Looks(_)));
     let way = of_sentence(&item.sentence);
-    if all.is_empty() || !is_followed && way != Way::Words {
-        let cure = Cure::of(&item.sentence);
+    if all.is_empty() || !is_followed && way != AdviceAction::Words {
+        let cure = ProgramFix::of(&item.sentence);
         let value = value(&item.sentence);
         all.insert(0, Counsel { way, after: Vec::new(), cure, thread, value, careful });
     }
@@ -168,39 +168,39 @@ fn value(code: &str) -> Option<String> {
     Some(rest[..end].to_owned()).filter(|value| !value.is_empty())
 }
 
-fn of_sentence(sentence: &str) -> Way {
+fn of_sentence(sentence: &str) -> AdviceAction {
     let says = |marks: &[&str]| marks.iter().any(|word| sentence.contains(word));
     if says(&["and restart", "restart the machine", "takes a restart", "command line"]) {
-        Way::Restart
+        AdviceAction::Restart
     } else if says(&["virsh", "on the host", "the host "]) {
-        Way::Elsewhere
-    } else if Cure::of(sentence).is_some() {
-        Way::Code
+        AdviceAction::Elsewhere
+    } else if ProgramFix::of(sentence).is_some() {
+        AdviceAction::Code
     } else {
-        Way::Words
+        AdviceAction::Words
     }
 }
 
 /// Words that stand for something.
 const STAND_FOR: [&str; 8] = ["PROGRAM", "PID", "TID", "NAME", "…", "<pid>", "<tid>", "THREAD"];
 
-fn way(line: &str, program: &[String]) -> Way {
+fn way(line: &str, program: &[String]) -> AdviceAction {
     let command = without_comment(line).trim();
     let marks: Vec<&str> = command.split_whitespace().filter(|word| *word != "sudo").collect();
     // Another program's own option, with the words that it has there.
     if marks.first() == Some(&"jackd") {
-        return Way::Code;
+        return AdviceAction::Code;
     }
     if marks.iter().any(|word| STAND_FOR.contains(word)) {
-        return Way::Incomplete(line.to_owned());
+        return AdviceAction::Incomplete(line.to_owned());
     }
     match marks.first() {
-        Some(&"howlate") => Way::Looks(line.to_owned()),
-        Some(&("virsh" | "docker" | "podman" | "kubectl")) => Way::Elsewhere,
-        _ if stays(command) => Way::ForGood(line.to_owned()),
-        _ if program.first().is_some_and(|first| names(command, first)) => Way::Again(line.to_owned()),
-        _ if command.contains("$$") || command.starts_with("exec ") => Way::Before(line.to_owned()),
-        _ => Way::During(line.to_owned()),
+        Some(&"howlate") => AdviceAction::Looks(line.to_owned()),
+        Some(&("virsh" | "docker" | "podman" | "kubectl")) => AdviceAction::Elsewhere,
+        _ if stays(command) => AdviceAction::ForGood(line.to_owned()),
+        _ if program.first().is_some_and(|first| names(command, first)) => AdviceAction::Again(line.to_owned()),
+        _ if command.contains("$$") || command.starts_with("exec ") => AdviceAction::Before(line.to_owned()),
+        _ => AdviceAction::During(line.to_owned()),
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn of(sentence: &str, commands: &[&str]) -> Vec<Counsel> {
-        let item = Item {
+        let item = AdviceItem {
             sentence: sentence.to_owned(),
             commands: commands.iter().map(|command| (*command).to_owned()).collect(),
         };
@@ -231,24 +231,24 @@ mod tests {
     fn what_starts_the_program_is_told_from_what_changes_it() {
         let way = |line: &str| of("", &[line])[0].way.clone();
         let again = "chrt --fifo 80 './my loop' 1000";
-        assert_eq!(way(again), Way::Again(again.to_owned()));
+        assert_eq!(way(again), AdviceAction::Again(again.to_owned()));
         let during = "sudo chrt --fifo -p 80 4711   # its thread control";
-        assert_eq!(way(during), Way::During(during.to_owned()));
+        assert_eq!(way(during), AdviceAction::During(during.to_owned()));
         let before = "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts";
-        assert_eq!(way(before), Way::Before(before.to_owned()));
-        assert!(matches!(way("chrt --fifo -p 80 TID"), Way::Incomplete(_)));
-        assert!(matches!(way("nice -n -5 PROGRAM …"), Way::Incomplete(_)));
-        assert!(matches!(way("howlate tune --knobs fifo -- ./my loop"), Way::Looks(_)));
+        assert_eq!(way(before), AdviceAction::Before(before.to_owned()));
+        assert!(matches!(way("chrt --fifo -p 80 TID"), AdviceAction::Incomplete(_)));
+        assert!(matches!(way("nice -n -5 PROGRAM …"), AdviceAction::Incomplete(_)));
+        assert!(matches!(way("howlate tune --knobs fifo -- ./my loop"), AdviceAction::Looks(_)));
     }
 
     #[test]
     fn a_sentence_is_followed_where_no_line_below_it_is() {
         let tune = "howlate tune --knobs timer_slack -- ./svc";
         let both = of("Make the mutex PTHREAD_PRIO_INHERIT. Not tried here.", &[tune]);
-        assert_eq!((both[0].way.clone(), both[0].cure), (Way::Code, Some(Cure::Inherit)));
-        assert_eq!(both[1].way, Way::Looks(tune.to_owned()));
-        assert_eq!(of("add `preempt=full` and restart", &[])[0].way, Way::Restart);
-        assert_eq!(of("Be patient.", &[])[0].way, Way::Words);
+        assert_eq!((both[0].way.clone(), both[0].cure), (AdviceAction::Code, Some(ProgramFix::Inherit)));
+        assert_eq!(both[1].way, AdviceAction::Looks(tune.to_owned()));
+        assert_eq!(of("add `preempt=full` and restart", &[])[0].way, AdviceAction::Restart);
+        assert_eq!(of("Be patient.", &[])[0].way, AdviceAction::Words);
         assert_eq!(of("", &["chrt --fifo -p 80 1"]).len(), 1, "the line is the advice");
         let two = of("", &["echo 5 > /sys/fs/cgroup/cpu/a/cpu.rt_runtime_us", "chrt --fifo -p 80 1"]);
         assert_eq!(two[1].after, ["echo 5 > /sys/fs/cgroup/cpu/a/cpu.rt_runtime_us"], "one after the other");
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(named("for thread control [4711] alone").as_deref(), Some("control"));
         assert_eq!(named("have another thread make that call"), None);
         let own = of("start it with `-R` (`jackd -R …`)", &["jackd -R …"]);
-        assert_eq!((own[0].way.clone(), own[0].cure), (Way::Code, Some(Cure::OwnSwitch)));
+        assert_eq!((own[0].way.clone(), own[0].cure), (AdviceAction::Code, Some(ProgramFix::OwnSwitch)));
     }
 
     #[test]
@@ -283,15 +283,15 @@ mod tests {
     #[test]
     fn cures_are_known_by_their_words() {
         let cures = [
-            ("sys.setswitchinterval(0.0001)", Cure::SwitchInterval),
-            ("pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT)", Cure::Inherit),
-            ("asyncio.to_thread", Cure::OtherThread),
-            ("echo 50000 > /sys/fs/cgroup/a/cpu.cfs_quota_us", Cure::Quota),
-            ("renice -n -5 -p 7", Cure::Nice),
-            ("chrt --fifo -p 80 7", Cure::RealTime),
+            ("sys.setswitchinterval(0.0001)", ProgramFix::SwitchInterval),
+            ("pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT)", ProgramFix::Inherit),
+            ("asyncio.to_thread", ProgramFix::OtherThread),
+            ("echo 50000 > /sys/fs/cgroup/a/cpu.cfs_quota_us", ProgramFix::Quota),
+            ("renice -n -5 -p 7", ProgramFix::Nice),
+            ("chrt --fifo -p 80 7", ProgramFix::RealTime),
         ];
         for (text, cure) in cures {
-            assert_eq!(Cure::of(text), Some(cure), "{text}");
+            assert_eq!(ProgramFix::of(text), Some(cure), "{text}");
         }
     }
 }

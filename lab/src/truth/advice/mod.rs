@@ -1,5 +1,5 @@
-//! Whether advice is true: programs that are late for a known reason are watched, what howlate then advises is typed as it stands,
-//! and whether that helps, does nothing or harms say the programs' own stamps.
+//! `cargo xtask truth advice`: programs that are late for a known reason are watched, howlate's advice is followed literally, and the
+//! programs' own time stamps show whether it helps, does nothing or harms.
 
 mod cell;
 mod counsel;
@@ -19,32 +19,32 @@ use std::process::ExitCode;
 
 use howlate_guard::Guard;
 
-use counsel::Way;
-use programs::Programs;
-use run::{Followed, Trying};
+use counsel::AdviceAction;
+use programs::SubjectPrograms;
+use run::{TriedAdvice, AdviceTrials};
 use subjects::{SUBJECTS, Subject};
-use verdict::Verdict;
+use verdict::AdviceVerdict;
 
 use crate::bench::built;
 
-/// With and without each piece of advice.
+/// Pairs of runs with and without each piece of advice.
 const PAIRS: usize = 3;
-/// What is tried helps in so many of a hundred cases.
+/// Lowest acceptable percentage of tried advice that helps.
 const MOST_HELP: usize = 80;
 
-/// What was asked for.
+/// The command line.
 struct AdviceOptions<'a> {
-    /// Parts of the names of programs; none: all.
+    /// Parts of program names; empty: all programs.
     names: Vec<&'a str>,
     pairs: usize,
 }
 
-/// What came of all advice.
+/// Numbers of pieces of advice by verdict.
 #[derive(Default)]
-struct Counts {
+struct AdviceCounts {
     helped: usize,
     nothing: usize,
-    /// Of those, which did not say that it may help.
+    /// Of those, how many were advised without a "may help".
     claimed: usize,
     harmed: usize,
     not_typed: usize,
@@ -52,7 +52,7 @@ struct Counts {
     unknown: usize,
     silent: usize,
     skipped: usize,
-    /// A table of it all, line by line.
+    /// Rows of the Markdown table.
     table: Vec<String>,
 }
 
@@ -75,10 +75,10 @@ impl<'a> AdviceOptions<'a> {
     fn read(arguments: &[&'a str]) -> Option<Self> {
         let mut options = Self { names: Vec::new(), pairs: PAIRS };
         let mut arguments = arguments.iter();
-        while let Some(word) = arguments.next() {
-            match *word {
+        while let Some(argument) = arguments.next() {
+            match *argument {
                 "--pairs" => options.pairs = arguments.next()?.parse().ok().filter(|pairs| *pairs > 0)?,
-                word if word.starts_with('-') => return None,
+                option if option.starts_with('-') => return None,
                 name => options.names.push(name),
             }
         }
@@ -86,17 +86,17 @@ impl<'a> AdviceOptions<'a> {
         options.names.iter().all(is_known).then_some(options)
     }
 
-    fn all(&self, program: &Path) -> io::Result<Counts> {
-        let programs = Programs::new(program)?;
+    fn all(&self, program: &Path) -> io::Result<AdviceCounts> {
+        let programs = SubjectPrograms::new(program)?;
         let guard = Guard::default();
-        let trying = Trying { programs: &programs, guard: &guard, pairs: self.pairs };
-        let mut counts = Counts::default();
-        let is_asked = |subject: &&Subject| {
+        let trials = AdviceTrials { programs: &programs, guard: &guard, pairs: self.pairs };
+        let mut counts = AdviceCounts::default();
+        let is_selected = |subject: &&Subject| {
             self.names.is_empty() || self.names.iter().any(|name| subject.name.contains(name))
         };
-        for subject in SUBJECTS.iter().filter(is_asked) {
-            match trying.subject(subject) {
-                Ok(followed) => counts.add(subject, &followed),
+        for subject in SUBJECTS.iter().filter(is_selected) {
+            match trials.subject(subject) {
+                Ok(tried_advice) => counts.add(subject, &tried_advice),
                 Err(error) => counts.skip(subject, &error),
             }
         }
@@ -107,14 +107,14 @@ impl<'a> AdviceOptions<'a> {
     }
 }
 
-impl Counts {
+impl AdviceCounts {
     fn skip(&mut self, subject: &Subject, error: &io::Error) {
         self.skipped += 1;
         println!("{}: skipped: {error}", subject.name);
         self.table.push(format!("| {} | – | skipped: {error} |", subject.name));
     }
 
-    fn add(&mut self, subject: &Subject, all: &[Followed]) {
+    fn add(&mut self, subject: &Subject, all: &[TriedAdvice]) {
         let cures: Vec<String> = subject.cures.iter().map(|cure| format!("{cure:?}")).collect();
         let cures = if cures.is_empty() { "nothing".to_owned() } else { cures.join(", ") };
         println!("{} (helps: {cures})", subject.name);
@@ -123,41 +123,41 @@ impl Counts {
             println!("  none      no advice");
             self.table.push(format!("| {} | none | |", subject.name));
         }
-        for followed in all {
-            self.count(followed);
-            let of_cure = match followed.counsel.cure {
+        for tried_advice in all {
+            self.count(tried_advice);
+            let of_cure = match tried_advice.counsel.cure {
                 Some(cure) if subject.cures.contains(&cure) => "",
                 Some(_) | None => " (not what is known to help)",
             };
-            let way_text =
-                way_text(&followed.counsel.way, followed.counsel.cure.map_or("", counsel::Cure::fix));
-            println!("  {:<9} {way_text}{of_cure}", followed.verdict.word());
-            let word = followed.verdict.word().to_lowercase();
-            self.table.push(format!("| {} | `{way_text}` | {word} |", subject.name));
-            let details = [followed.verdict.why(), &followed.figures];
+            let action_text =
+                action_text(&tried_advice.counsel.way, tried_advice.counsel.cure.map_or("", counsel::ProgramFix::fix));
+            println!("  {:<9} {action_text}{of_cure}", tried_advice.verdict.word());
+            let word = tried_advice.verdict.word().to_lowercase();
+            self.table.push(format!("| {} | `{action_text}` | {word} |", subject.name));
+            let details = [tried_advice.verdict.why(), &tried_advice.figures];
             details.iter().filter(|text| !text.is_empty()).for_each(|text| println!("            {text}"));
         }
     }
 
-    fn count(&mut self, followed: &Followed) {
-        match followed.verdict {
-            Verdict::Helped => self.helped += 1,
-            Verdict::Nothing => {
+    fn count(&mut self, tried_advice: &TriedAdvice) {
+        match tried_advice.verdict {
+            AdviceVerdict::Helped => self.helped += 1,
+            AdviceVerdict::Nothing => {
                 self.nothing += 1;
-                self.claimed += usize::from(!followed.counsel.careful);
+                self.claimed += usize::from(!tried_advice.counsel.careful);
             }
-            Verdict::Harmed(_) => self.harmed += 1,
-            Verdict::CouldNotBeTyped(_) => self.not_typed += 1,
-            Verdict::NotChanged
-            | Verdict::Restart
-            | Verdict::ForGood
-            | Verdict::Elsewhere
-            | Verdict::Looked => self.untried += 1,
-            Verdict::Unknown(_) => self.unknown += 1,
+            AdviceVerdict::Harmed(_) => self.harmed += 1,
+            AdviceVerdict::CouldNotBeTyped(_) => self.not_typed += 1,
+            AdviceVerdict::NotChanged
+            | AdviceVerdict::Restart
+            | AdviceVerdict::ForGood
+            | AdviceVerdict::Elsewhere
+            | AdviceVerdict::Looked => self.untried += 1,
+            AdviceVerdict::Unknown(_) => self.unknown += 1,
         }
     }
 
-    /// What was tried in pairs.
+    /// Advice that was tried in pairs.
     fn tried(&self) -> usize {
         self.helped + self.nothing + self.harmed
     }
@@ -186,19 +186,18 @@ impl Counts {
     }
 }
 
-/// A way in words.
-fn way_text(way: &Way, cure: &str) -> String {
+fn action_text(way: &AdviceAction, cure: &str) -> String {
     match way {
-        Way::Again(line)
-        | Way::During(line)
-        | Way::Before(line)
-        | Way::Looks(line)
-        | Way::ForGood(line)
-        | Way::Incomplete(line) => line.clone(),
-        Way::Code => format!("code: {cure}"),
-        Way::Restart => "a restart".to_owned(),
-        Way::Elsewhere => "somewhere else".to_owned(),
-        Way::Words => "arguments".to_owned(),
+        AdviceAction::Again(line)
+        | AdviceAction::During(line)
+        | AdviceAction::Before(line)
+        | AdviceAction::Looks(line)
+        | AdviceAction::ForGood(line)
+        | AdviceAction::Incomplete(line) => line.clone(),
+        AdviceAction::Code => format!("code: {cure}"),
+        AdviceAction::Restart => "a restart".to_owned(),
+        AdviceAction::Elsewhere => "somewhere else".to_owned(),
+        AdviceAction::Words => "arguments".to_owned(),
     }
 }
 
@@ -212,7 +211,7 @@ mod tests {
     #[test]
     fn limits_are_kept_by_all_of_them() {
         let counts = |helped, nothing, claimed, harmed, not_typed| {
-            Counts { helped, nothing, claimed, harmed, not_typed, ..Counts::default() }.hold()
+            AdviceCounts { helped, nothing, claimed, harmed, not_typed, ..AdviceCounts::default() }.hold()
         };
         assert!(counts(0, 0, 0, 0, 0), "no advice is no wrong advice");
         assert!(counts(8, 2, 0, 0, 0));
@@ -224,25 +223,25 @@ mod tests {
 
     #[test]
     fn words_name_programs() {
-        assert_eq!(AdviceOptions::read(&["loop", "--pairs", "5"]).map(|asked| asked.pairs), Some(5));
+        assert_eq!(AdviceOptions::read(&["loop", "--pairs", "5"]).map(|options| options.pairs), Some(5));
         assert!(AdviceOptions::read(&["no such program"]).is_none());
         assert!(AdviceOptions::read(&["--pairs", "0"]).is_none());
     }
 
-    /// One program, as all are; what came of it is a matter of the machine, that something was found out is not.
+    /// The verdict depends on the machine, but there must be one.
     #[test]
     fn one_program_is_watched_and_its_advice_followed() {
         let Some(program) = program() else { return };
-        let programs = match Programs::new(&program) {
+        let programs = match SubjectPrograms::new(&program) {
             Ok(programs) => programs,
             Err(error) => return skip(&format!("no programs can be made: {error}")),
         };
         let guard = Guard::default();
-        let trying = Trying { programs: &programs, guard: &guard, pairs: 1 };
-        match trying.subject(&SUBJECTS[0]) {
-            Ok(all) => all.iter().for_each(|one| {
-                let (word, why) = (one.verdict.word(), one.verdict.why());
-                assert!(!matches!(one.verdict, Verdict::Unknown(_)), "{word}: {why}");
+        let trials = AdviceTrials { programs: &programs, guard: &guard, pairs: 1 };
+        match trials.subject(&SUBJECTS[0]) {
+            Ok(all) => all.iter().for_each(|tried_advice| {
+                let (word, why) = (tried_advice.verdict.word(), tried_advice.verdict.why());
+                assert!(!matches!(tried_advice.verdict, AdviceVerdict::Unknown(_)), "{word}: {why}");
             }),
             Err(error) => skip(&format!("it could not be watched: {error}")),
         }

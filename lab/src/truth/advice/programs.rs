@@ -1,4 +1,4 @@
-//! The programs as files: compiled, or copied, into one folder.
+//! Compiles or copies the test programs into one folder.
 
 use std::fs;
 use std::io;
@@ -6,34 +6,33 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::subjects::{Language, Subject};
+use super::subjects::{ProgramLanguage, Subject};
 use crate::bench::output;
 
-/// What several programs of a language need.
+/// Modules of several programs.
 const SHARED: [&str; 2] = ["witness.py", "witness.js"];
 
 impl Subject {
-    /// Its source's file.
     pub fn source(&self) -> String {
         let ending = match self.language {
-            Language::C => "c",
-            Language::Cpp => "cpp",
-            Language::Python => "py",
-            Language::Node => "js",
-            Language::Go => "go",
-            Language::Java => "java",
+            ProgramLanguage::C => "c",
+            ProgramLanguage::Cpp => "cpp",
+            ProgramLanguage::Python => "py",
+            ProgramLanguage::Node => "js",
+            ProgramLanguage::Go => "go",
+            ProgramLanguage::Java => "java",
         };
         format!("{}.{ending}", self.file)
     }
 }
 
-/// Where they are, until it is dropped.
-pub struct Programs(tempfile::TempDir);
+/// The folder with the programs, removed on drop.
+pub struct SubjectPrograms(tempfile::TempDir);
 
-impl Programs {
-    /// An empty folder in which everybody may look, with the words that a person types.
+impl SubjectPrograms {
+    /// A folder without programs that all users may read, with `howlate` and `sudo` in `bin`.
     pub fn new(howlate: &Path) -> io::Result<Self> {
-        // On a disk, where the project is: some wait for it.
+        // On the project's disk: some programs wait for disk I/O.
         let folder = tempfile::Builder::new().prefix("advice-").tempdir()?;
         let programs = Self(folder);
         fs::set_permissions(programs.folder(), fs::Permissions::from_mode(0o777))?;
@@ -49,7 +48,7 @@ impl Programs {
         for shared in SHARED {
             fs::copy(sources().join(shared), programs.folder().join(shared))?;
         }
-        programs.compile(Language::C, "hog.c", Path::new("hog"))?;
+        programs.compile(ProgramLanguage::C, "hog.c", Path::new("hog"))?;
         Ok(programs)
     }
 
@@ -57,52 +56,52 @@ impl Programs {
         self.0.path()
     }
 
-    /// Makes the program of a subject; says why where its language is missing.
+    /// Builds the program of a subject; fails if its compiler is missing.
     pub fn provide(&self, subject: &Subject) -> io::Result<()> {
         if let Some(missing) = subject.needs().filter(|needed| which(needed).is_none()) {
             return Err(io::Error::other(format!("there is no {missing}")));
         }
         if subject.needs() == Some("jackd") && !self.folder().join("synth").exists() {
-            self.compile(Language::C, "synth.c", Path::new("synth"))?;
+            self.compile(ProgramLanguage::C, "synth.c", Path::new("synth"))?;
         }
         let command = subject.command();
-        let made = match subject.language {
-            Language::Python | Language::Node => subject.source(),
-            Language::Java => format!("{}.class", subject.file),
+        let output_file = match subject.language {
+            ProgramLanguage::Python | ProgramLanguage::Node => subject.source(),
+            ProgramLanguage::Java => format!("{}.class", subject.file),
             _ => command.first().cloned().unwrap_or_default(),
         };
-        if self.folder().join(&made).exists() {
+        if self.folder().join(&output_file).exists() {
             return Ok(());
         }
-        self.compile(subject.language, &subject.source(), Path::new(&made))
+        self.compile(subject.language, &subject.source(), Path::new(&output_file))
     }
 
-    fn compile(&self, language: Language, source: &str, made: &Path) -> io::Result<()> {
-        let (source, made) = (sources().join(source), self.folder().join(made));
+    fn compile(&self, language: ProgramLanguage, source: &str, output_file: &Path) -> io::Result<()> {
+        let (source, output_file) = (sources().join(source), self.folder().join(output_file));
         let compiler = match language {
-            Language::C => "cc",
-            Language::Cpp => "c++",
-            Language::Python => "python3",
-            Language::Node => "node",
-            Language::Go => "go",
-            Language::Java => "javac",
+            ProgramLanguage::C => "cc",
+            ProgramLanguage::Cpp => "c++",
+            ProgramLanguage::Python => "python3",
+            ProgramLanguage::Node => "node",
+            ProgramLanguage::Go => "go",
+            ProgramLanguage::Java => "javac",
         };
         if which(compiler).is_none() {
             return Err(io::Error::other(format!("there is no {compiler}")));
         }
         let mut command = Command::new(compiler);
         match language {
-            Language::C | Language::Cpp => {
-                command.args(["-O2", "-pthread", "-o"]).arg(&made).arg(&source);
+            ProgramLanguage::C | ProgramLanguage::Cpp => {
+                command.args(["-O2", "-pthread", "-o"]).arg(&output_file).arg(&source);
                 command.args(source.ends_with("synth.c").then_some("-ljack"));
             }
-            Language::Go => {
-                command.args(["build", "-o"]).arg(&made).arg(&source);
+            ProgramLanguage::Go => {
+                command.args(["build", "-o"]).arg(&output_file).arg(&source);
             }
-            Language::Java => {
+            ProgramLanguage::Java => {
                 command.arg("-d").arg(self.folder()).arg(&source);
             }
-            Language::Python | Language::Node => return fs::copy(&source, &made).map(drop),
+            ProgramLanguage::Python | ProgramLanguage::Node => return fs::copy(&source, &output_file).map(drop),
         }
         output(&mut command).map(drop)
     }
@@ -112,7 +111,6 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/truth/advice/programs")
 }
 
-/// Where a program is.
 fn which(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())

@@ -1,9 +1,8 @@
-//! What stands under "What to do" on a screen, as a person reads it.
+//! Reads the advice under "What to do" from howlate's text output, as a user would.
 
-/// The heading.
 const HEADING: &str = "What to do";
-/// What a line begins with that can be typed.
-const TYPED: [&str; 18] = [
+/// First words of commands.
+const COMMANDS: [&str; 18] = [
     "chrt",
     "docker",
     "echo",
@@ -24,19 +23,19 @@ const TYPED: [&str; 18] = [
     "taskset",
 ];
 
-/// A piece of advice: what is said, and the lines below it.
+/// A piece of advice: the sentence, and the commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Item {
+pub struct AdviceItem {
     pub sentence: String,
     /// What can be typed, each in one line, comments included: of the lines below, and what the sentence has in backquotes.
     pub commands: Vec<String>,
 }
 
-impl Item {
+impl AdviceItem {
     /// Whether it claims no more than that it may help.
     pub fn is_careful(&self) -> bool {
         let all = self.sentence.to_lowercase();
-        // "Any priority may be set" tells of a right.
+        // "Any priority may be set" is about permission, not doubt.
         let may =
             all.split(" may ").skip(1).any(|rest| !rest.starts_with("be ") && !rest.starts_with("not "));
         may || ["not tried", "might ", "no advice"].iter().any(|careful| all.contains(careful))
@@ -44,17 +43,17 @@ impl Item {
 }
 
 /// The items in the text of a screen, colours and all.
-pub fn items(screen: &str) -> Vec<Item> {
+pub fn items(screen: &str) -> Vec<AdviceItem> {
     let plain = without_colours(screen);
     let lines = plain.lines().skip_while(|line| line.trim() != HEADING).skip(1);
     let below = lines.take_while(|line| line.starts_with(' '));
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<AdviceItem> = Vec::new();
     for line in below {
         match (numbered(line), items.last_mut()) {
-            (Some(begins), _) => items.push(Item { sentence: begins.to_owned(), commands: Vec::new() }),
+            (Some(begins), _) => items.push(AdviceItem { sentence: begins.to_owned(), commands: Vec::new() }),
             (None, Some(item)) => add(item, line.trim()),
             // An answer without a list.
-            (None, None) => items.push(Item { sentence: line.trim().to_owned(), commands: Vec::new() }),
+            (None, None) => items.push(AdviceItem { sentence: line.trim().to_owned(), commands: Vec::new() }),
         }
     }
     for item in &mut items {
@@ -65,7 +64,7 @@ pub fn items(screen: &str) -> Vec<Item> {
 }
 
 /// A line below: more of a command, a command, or more of the sentence.
-fn add(item: &mut Item, line: &str) {
+fn add(item: &mut AdviceItem, line: &str) {
     let open = item.commands.last_mut().filter(|last| last.ends_with('\\'));
     if let Some(last) = open {
         last.pop();
@@ -82,13 +81,13 @@ fn add(item: &mut Item, line: &str) {
 fn numbered(line: &str) -> Option<&str> {
     let (number, rest) = line.trim_start().split_once(". ")?;
     let indented = line.len() - line.trim_start().len();
-    (indented <= 4 && !number.is_empty() && number.bytes().all(|one| one.is_ascii_digit())).then_some(rest)
+    (indented <= 4 && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(rest)
 }
 
 fn is_typed(text: &str) -> bool {
-    let mut words = text.split_whitespace();
+    let mut parts = text.split_whitespace();
     // A word of an English sentence stands alone.
-    words.next().is_some_and(|first| TYPED.contains(&first)) && words.next().is_some()
+    parts.next().is_some_and(|first| COMMANDS.contains(&first)) && parts.next().is_some()
 }
 
 fn in_backquotes(text: &str) -> Vec<String> {

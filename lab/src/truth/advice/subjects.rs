@@ -1,11 +1,10 @@
-//! The programs: each with what is wrong with it, and what cures it.
+//! The test programs: what is wrong with each, and what helps.
 
-use super::counsel::Cure;
-use super::witnessed::Figure;
+use super::counsel::ProgramFix;
+use super::witnessed::JudgedFigure;
 
-/// How a program is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub enum ProgramLanguage {
     C,
     Cpp,
     Python,
@@ -14,107 +13,105 @@ pub enum Language {
     Java,
 }
 
-/// What surrounds it.
+/// Environment of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Surroundings {
     Anywhere,
     /// Its folder and its name have spaces.
     Spaces,
-    /// A control group with 4 ms in each 100 ms.
+    /// A control group with a quota of 4 ms per 100 ms.
     Quota,
-    /// A control group to which the kernel gives no real-time running time until somebody does.
+    /// A control group without a real-time budget, which is the kernel's default.
     NoRealTime,
-    /// As nobody, who may set little.
+    /// As the unprivileged user `nobody`.
     Nobody,
-    /// Under nohup, as daemons are started by hand.
+    /// Under nohup, like a daemon started by hand.
     Nohup,
 }
 
-/// How howlate is told which program.
+/// How howlate is pointed to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
     Started,
     ByPid,
-    /// By that name.
     ByName(&'static str),
-    /// By the process id of the oldest of that name, with those that it starts.
+    /// By the ID of the oldest process with this name, with `--follow`.
     Follow(&'static str),
 }
 
-/// One program, as it is started once.
+/// A test program with its arguments and environment.
 pub struct Subject {
     pub name: &'static str,
-    pub language: Language,
-    /// The file below `programs`, without its ending.
+    pub language: ProgramLanguage,
+    /// The file in `programs/`, without its extension.
     pub file: &'static str,
-    pub words: &'static [&'static str],
-    /// What contends with it: the words of `hog`, one each.
+    pub arguments: &'static [&'static str],
+    /// Arguments of `hog`, one string per competing process.
     pub beside: &'static [&'static str],
-    pub place: Place,
+    pub place: Surroundings,
     pub watched: Watched,
-    /// What helps; none where nothing does, or nothing has to.
-    pub cures: &'static [Cure],
-    /// Its own threads that make others of its threads late.
+    /// What helps; empty if nothing does, or no help is needed.
+    pub cures: &'static [ProgramFix],
+    /// Threads of the program that delay its other threads.
     pub culprits: &'static [&'static str],
-    pub figure: Figure,
+    pub figure: JudgedFigure,
 }
 
-/// An ordinary hog of three threads, which sleep from time to time, as those that never do count as batch work soon.
+/// An ordinary hog of three threads, which sometimes sleep: otherwise the scheduler would soon treat them as batch work.
 const HOG: &str = "3 1500 300";
 const HOG_OF_50: &str = "1 20000 20000 50";
 const HOG_OF_90: &str = "1 20000 20000 90";
 const HOG_OF_20: &str = "1 20000 20000 20";
-/// It takes a tenth of the CPU, in stretches of 20 ms.
+/// Takes a tenth of the CPU, in bursts of 20 ms.
 const RARE_HOG: &str = "1 20000 180000";
 
 const C: Subject = Subject {
     name: "",
-    language: Language::C,
+    language: ProgramLanguage::C,
     file: "",
-    words: &[],
+    arguments: &[],
     beside: &[],
-    place: Place::Anywhere,
+    place: Surroundings::Anywhere,
     watched: Watched::Started,
     cures: &[],
     culprits: &[],
-    figure: Figure::P99,
+    figure: JudgedFigure::P99,
 };
-const CPP: Subject = Subject { language: Language::Cpp, ..C };
-const PYTHON: Subject = Subject { language: Language::Python, ..C };
-const NODE: Subject = Subject { language: Language::Node, ..C };
-const GO: Subject = Subject { language: Language::Go, file: "ticker", ..C };
-const JAVA: Subject = Subject { language: Language::Java, file: "Ticker", watched: Watched::ByPid, ..C };
+const CPP: Subject = Subject { language: ProgramLanguage::Cpp, ..C };
+const PYTHON: Subject = Subject { language: ProgramLanguage::Python, ..C };
+const NODE: Subject = Subject { language: ProgramLanguage::Node, ..C };
+const GO: Subject = Subject { language: ProgramLanguage::Go, file: "ticker", ..C };
+const JAVA: Subject = Subject { language: ProgramLanguage::Java, file: "Ticker", watched: Watched::ByPid, ..C };
 
-/// A server of others, and who asks it.
-const SERVER: Subject = Subject { file: "server", beside: &[HOG], figure: Figure::Mean, ..PYTHON };
+/// A server of another project, and its client.
+const SERVER: Subject = Subject { file: "server", beside: &[HOG], figure: JudgedFigure::Mean, ..PYTHON };
 
-/// One thread, late because of others.
+/// A single thread, delayed by the hog.
 const LOOP: Subject = Subject {
     file: "loop",
-    words: &["1000", "50"],
+    arguments: &["1000", "50"],
     beside: &[HOG],
-    cures: &[Cure::RealTime, Cure::Nice],
-    figure: Figure::Mean,
+    cures: &[ProgramFix::RealTime, ProgramFix::Nice],
+    figure: JudgedFigure::Mean,
     ..C
 };
 
-use Cure::{
+use ProgramFix::{
     Inherit, LessWork, LockMemory, Nice, OtherProcess, OtherThread, OwnSwitch, Quota, RealTime, Runtime,
     Slack, SwitchInterval, UntilATime,
 };
 
-/// All of them.
 pub const SUBJECTS: [Subject; 63] = [
     Subject { name: "loop beside a hog", ..LOOP },
     Subject { name: "loop beside a hog, by pid", watched: Watched::ByPid, ..LOOP },
     Subject { name: "loop beside a hog, by name", watched: Watched::ByName("loop"), ..LOOP },
     Subject {
         name: "loop under nohup, by name",
-        place: Place::Nohup,
+        place: Surroundings::Nohup,
         watched: Watched::ByName("loop"),
         ..LOOP
     },
-    Subject { name: "loop beside a rare hog", beside: &[RARE_HOG], figure: Figure::P99, ..LOOP },
+    Subject { name: "loop beside a rare hog", beside: &[RARE_HOG], figure: JudgedFigure::P99, ..LOOP },
     Subject { name: "loop beside fifo 50", beside: &[HOG_OF_50], cures: &[RealTime], ..LOOP },
     Subject { name: "loop beside fifo 90", beside: &[HOG_OF_90], cures: &[RealTime], ..LOOP },
     Subject {
@@ -126,14 +123,14 @@ pub const SUBJECTS: [Subject; 63] = [
     },
     Subject {
         name: "loop of fifo 10 beside fifo 20",
-        words: &["1000", "50", "fifo=10"],
+        arguments: &["1000", "50", "fifo=10"],
         beside: &[HOG_OF_20],
         cures: &[RealTime],
         ..LOOP
     },
     Subject {
         name: "loop of fifo 10 beside fifo 20, by pid",
-        words: &["1000", "50", "fifo=10"],
+        arguments: &["1000", "50", "fifo=10"],
         beside: &[HOG_OF_20],
         cures: &[RealTime],
         watched: Watched::ByPid,
@@ -142,67 +139,67 @@ pub const SUBJECTS: [Subject; 63] = [
     Subject { name: "loop alone", beside: &[], cures: &[Slack], ..LOOP },
     Subject {
         name: "real-time loop alone",
-        words: &["1000", "50", "fifo=80"],
+        arguments: &["1000", "50", "fifo=80"],
         beside: &[],
         cures: &[],
         ..LOOP
     },
     Subject {
         name: "loop with a large timer slack",
-        words: &["5000", "50", "slack=20000000"],
+        arguments: &["5000", "50", "slack=20000000"],
         beside: &[],
         cures: &[Slack],
         ..LOOP
     },
     Subject {
         name: "loop with a large timer slack, by pid",
-        words: &["5000", "50", "slack=20000000"],
+        arguments: &["5000", "50", "slack=20000000"],
         beside: &[],
         cures: &[Slack],
         watched: Watched::ByPid,
         ..LOOP
     },
-    Subject { name: "loop in a path with spaces", place: Place::Spaces, ..LOOP },
+    Subject { name: "loop in a path with spaces", place: Surroundings::Spaces, ..LOOP },
     Subject {
         name: "loop that renames itself, by pid",
-        words: &["1000", "50", "rename"],
+        arguments: &["1000", "50", "rename"],
         watched: Watched::ByPid,
         ..LOOP
     },
     Subject {
         name: "loop with another name, by that name",
-        words: &["1000", "50", "name=motion ctl"],
+        arguments: &["1000", "50", "name=motion ctl"],
         watched: Watched::ByName("motion ctl"),
         ..LOOP
     },
     Subject {
         name: "loop with a quota, by name",
-        words: &["10000", "700"],
+        arguments: &["10000", "700"],
         beside: &[],
-        place: Place::Quota,
+        place: Surroundings::Quota,
         watched: Watched::ByName("loop"),
         cures: &[Quota, LessWork],
-        figure: Figure::P99,
+        figure: JudgedFigure::P99,
         ..LOOP
     },
     Subject {
         name: "loop with a quota, by pid",
-        words: &["10000", "700"],
+        arguments: &["10000", "700"],
         beside: &[],
-        place: Place::Quota,
+        place: Surroundings::Quota,
         watched: Watched::ByPid,
         cures: &[Quota, LessWork],
-        figure: Figure::P99,
+        figure: JudgedFigure::P99,
         ..LOOP
     },
     Subject {
         name: "loop without a real-time share, by pid",
-        place: Place::NoRealTime,
+        place: Surroundings::NoRealTime,
         watched: Watched::ByPid,
         ..LOOP
     },
-    Subject { name: "loop of nobody", place: Place::Nobody, cures: &[], ..LOOP },
-    Subject { name: "loop of nobody, by pid", place: Place::Nobody, watched: Watched::ByPid, ..LOOP },
+    Subject { name: "loop of nobody", place: Surroundings::Nobody, cures: &[], ..LOOP },
+    Subject { name: "loop of nobody, by pid", place: Surroundings::Nobody, watched: Watched::ByPid, ..LOOP },
     Subject {
         name: "siblings that compute",
         file: "sibling",
@@ -218,11 +215,11 @@ pub const SUBJECTS: [Subject; 63] = [
         watched: Watched::ByPid,
         ..C
     },
-    Subject { name: "siblings of one name", file: "sibling", words: &["same"], cures: &[RealTime], ..C },
+    Subject { name: "siblings of one name", file: "sibling", arguments: &["same"], cures: &[RealTime], ..C },
     Subject {
         name: "siblings of one name, by pid",
         file: "sibling",
-        words: &["same"],
+        arguments: &["same"],
         cures: &[RealTime],
         watched: Watched::ByPid,
         ..C
@@ -254,7 +251,7 @@ pub const SUBJECTS: [Subject; 63] = [
         file: "catchup",
         cures: &[RealTime],
         culprits: &["taker"],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..C
     },
     Subject {
@@ -262,29 +259,29 @@ pub const SUBJECTS: [Subject; 63] = [
         file: "catchup",
         cures: &[RealTime],
         culprits: &["taker"],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         watched: Watched::ByPid,
         ..C
     },
     Subject {
         name: "writes to a slow pipe",
         file: "blocking",
-        words: &["pipe"],
+        arguments: &["pipe"],
         cures: &[OtherThread],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..C
     },
     Subject {
         name: "waits for the disk",
         file: "blocking",
-        words: &["fsync"],
+        arguments: &["fsync"],
         cures: &[OtherThread],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..C
     },
     Subject { name: "runtime of a deadline used up", file: "deadline", cures: &[Runtime], ..C },
-    Subject { name: "sleeps for a length", file: "drift", cures: &[UntilATime], figure: Figure::Mean, ..C },
-    Subject { name: "cold pages", file: "cold", cures: &[LockMemory], figure: Figure::Mean, ..C },
+    Subject { name: "sleeps for a length", file: "drift", cures: &[UntilATime], figure: JudgedFigure::Mean, ..C },
+    Subject { name: "cold pages", file: "cold", cures: &[LockMemory], figure: JudgedFigure::Mean, ..C },
     Subject {
         name: "service of five threads",
         file: "service",
@@ -303,7 +300,7 @@ pub const SUBJECTS: [Subject; 63] = [
     Subject {
         name: "service with an inversion",
         file: "service",
-        words: &["inversion"],
+        arguments: &["inversion"],
         cures: &[Inherit, LessWork],
         culprits: &["housekeeper", "hog"],
         ..C
@@ -314,7 +311,7 @@ pub const SUBJECTS: [Subject; 63] = [
         file: "policies",
         beside: &[HOG],
         cures: &[RealTime, Nice],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..C
     },
     Subject {
@@ -322,16 +319,16 @@ pub const SUBJECTS: [Subject; 63] = [
         file: "twenty",
         beside: &[HOG],
         cures: &[RealTime, Nice],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..C
     },
     Subject {
         name: "twenty threads and six that compute",
         file: "twenty",
-        words: &["computing"],
+        arguments: &["computing"],
         cures: &[RealTime],
         culprits: &["compute"],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..C
     },
     Subject {
@@ -339,7 +336,7 @@ pub const SUBJECTS: [Subject; 63] = [
         file: "ended",
         beside: &[HOG],
         cures: &[RealTime, Nice],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         watched: Watched::ByPid,
         ..C
     },
@@ -355,7 +352,7 @@ pub const SUBJECTS: [Subject; 63] = [
         file: "handed_on",
         beside: &[HOG],
         cures: &[RealTime, Nice],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..C
     },
     Subject {
@@ -370,14 +367,14 @@ pub const SUBJECTS: [Subject; 63] = [
         file: "pool",
         cures: &[RealTime, Nice],
         culprits: &["pool"],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..CPP
     },
     Subject {
         name: "std::this_thread::sleep_for",
         file: "sleeps_for",
         cures: &[UntilATime],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..CPP
     },
     Subject {
@@ -385,100 +382,100 @@ pub const SUBJECTS: [Subject; 63] = [
         file: "loop",
         beside: &[HOG],
         cures: &[RealTime, Nice],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..PYTHON
     },
     Subject {
         name: "Python and its lock",
         file: "gil",
         cures: &[SwitchInterval, OtherProcess],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..PYTHON
     },
     Subject {
         name: "controller in Python",
         file: "control",
         cures: &[SwitchInterval, OtherProcess],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..PYTHON
     },
     Subject {
         name: "time.sleep for a length",
         file: "drift",
         cures: &[UntilATime],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..PYTHON
     },
     Subject {
         name: "asyncio and a call that blocks",
         file: "service",
-        words: &["blocking"],
+        arguments: &["blocking"],
         cures: &[OtherThread],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..PYTHON
     },
     Subject {
         name: "asyncio and its own work",
         file: "service",
-        words: &["computing"],
+        arguments: &["computing"],
         cures: &[OtherProcess, OtherThread],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..PYTHON
     },
     Subject {
         name: "processes that a loop started",
         file: "fork_pool",
         cures: &[RealTime, Nice],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..PYTHON
     },
     Subject {
         name: "Node and its own work",
         file: "service",
-        words: &["computing"],
+        arguments: &["computing"],
         cures: &[OtherThread, LessWork],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..NODE
     },
     Subject {
         name: "Node and files",
         file: "service",
-        words: &["files"],
+        arguments: &["files"],
         cures: &[OtherThread],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..NODE
     },
     Subject {
         name: "Go beside its own goroutines",
-        words: &["spinning"],
+        arguments: &["spinning"],
         cures: &[LessWork],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..GO
     },
     Subject {
         name: "Java under a lock, by pid",
-        words: &["locking"],
+        arguments: &["locking"],
         cures: &[LessWork],
-        figure: Figure::Mean,
+        figure: JudgedFigure::Mean,
         ..JAVA
     },
     Subject {
         name: "Redis beside a hog, by name",
-        words: &["redis"],
+        arguments: &["redis"],
         watched: Watched::ByName("redis-server"),
         cures: &[RealTime, Nice],
         ..SERVER
     },
     Subject {
         name: "PostgreSQL beside a hog, by pid",
-        words: &["postgres"],
+        arguments: &["postgres"],
         watched: Watched::Follow("postgres"),
         cures: &[RealTime, Nice],
         ..SERVER
     },
     Subject {
         name: "JACK beside a hog, by name",
-        words: &["jack"],
+        arguments: &["jack"],
         watched: Watched::ByName("jackd"),
         cures: &[OwnSwitch, RealTime],
         ..SERVER
@@ -496,9 +493,9 @@ impl Watched {
 }
 
 impl Subject {
-    /// A program of others that it needs.
+    /// A server program that has to be installed.
     pub fn needs(&self) -> Option<&'static str> {
-        match (self.file, self.words) {
+        match (self.file, self.arguments) {
             ("server", ["redis"]) => Some("redis-server"),
             ("server", ["postgres"]) => Some("postgres"),
             ("server", ["jack"]) => Some("jackd"),
@@ -506,17 +503,17 @@ impl Subject {
         }
     }
 
-    /// The words by which it is started in the folder of all programs.
+    /// The command line, relative to the folder of all programs.
     pub fn command(&self) -> Vec<String> {
         let file = self.file;
         let first: Vec<String> = match (self.language, self.place) {
-            (Language::Python, _) => vec!["python3".to_owned(), format!("{file}.py")],
-            (Language::Node, _) => vec!["node".to_owned(), format!("{file}.js")],
-            (Language::Java, _) => vec!["java".to_owned(), file.to_owned()],
-            (_, Place::Spaces) => vec![format!("./my programs/the {file}")],
-            _ => vec![format!("./{file}{}", if self.language == Language::Cpp { "-cpp" } else { "" })],
+            (ProgramLanguage::Python, _) => vec!["python3".to_owned(), format!("{file}.py")],
+            (ProgramLanguage::Node, _) => vec!["node".to_owned(), format!("{file}.js")],
+            (ProgramLanguage::Java, _) => vec!["java".to_owned(), file.to_owned()],
+            (_, Surroundings::Spaces) => vec![format!("./my programs/the {file}")],
+            _ => vec![format!("./{file}{}", if self.language == ProgramLanguage::Cpp { "-cpp" } else { "" })],
         };
-        first.into_iter().chain(self.words.iter().map(|word| (*word).to_owned())).collect()
+        first.into_iter().chain(self.arguments.iter().map(|argument| (*argument).to_owned())).collect()
     }
 }
 
@@ -529,7 +526,7 @@ mod tests {
     #[test]
     fn every_program_is_there_once_and_takes_the_cures_that_are_claimed() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/truth/advice/programs");
-        let mut names: Vec<&str> = SUBJECTS.iter().map(|one| one.name).collect();
+        let mut names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), SUBJECTS.len());
@@ -538,7 +535,7 @@ mod tests {
             let source = folder.join(subject.source());
             let text = std::fs::read_to_string(&source).unwrap_or_default();
             assert!(text.len() > 300, "{}: {}", subject.name, source.display());
-            let is_outside = !subject.beside.is_empty() || subject.place == Place::Quota;
+            let is_outside = !subject.beside.is_empty() || subject.place == Surroundings::Quota;
             let takes_one = subject.cures.iter().any(|cure| subject.takes(*cure));
             assert!(is_outside || takes_one || subject.cures.is_empty(), "{} takes no cure", subject.name);
         }

@@ -1,27 +1,26 @@
-//! What came of a piece of advice, from interleaved pairs.
+//! Judges a piece of advice by interleaved pairs of runs.
 
-use super::witnessed::Turn;
+use super::witnessed::CellRun;
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AdviceVerdict {
     Helped,
     Nothing,
     Harmed(String),
     CouldNotBeTyped(String),
-    /// A change of the program that this check's program does not have.
+    /// A code change that the test program does not implement.
     NotChanged,
     Restart,
     Elsewhere,
-    /// It is kept over the next start: not typed for a trial.
+    /// It would survive a reboot, so that it is not tried.
     ForGood,
-    /// It was typed, and looks at something.
+    /// A command that only looks at something; it was run.
     Looked,
-    /// Nothing could be found out, and why.
+    /// No verdict is possible, and why.
     Unknown(String),
 }
 
-impl Verdict {
+impl AdviceVerdict {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Helped => "helped",
@@ -45,96 +44,96 @@ impl Verdict {
     }
 }
 
-/// A turn without the advice and one with it.
-pub struct Pair {
-    pub without: Turn,
-    pub with: Turn,
+/// A run without the advice and one with it.
+pub struct RunPair {
+    pub without: CellRun,
+    pub with: CellRun,
 }
 
-/// The lateness with the advice is below this share of that without, as a geometric mean over the pairs; harm is the other way round.
+/// Advice helps if the ratio of lateness with to without, the geometric mean over the pairs, is below this; it harms above the
+/// inverse.
 const LESS: f64 = 0.75;
-/// In so large a share of the pairs at least.
+/// Least share of the pairs that have to agree.
 const MOST_PAIRS: f64 = 0.79;
-/// Results that are left, as a share of those without the advice.
+/// Fewer results than this share of those without the advice are harm.
 const FEWER: f64 = 0.9;
-/// Differences below are the machine's, microseconds.
+/// Lateness below this is noise of the machine, µs.
 const LEAST_US: f64 = 30.0;
-/// A bystander is that late, microseconds, and so many times later than without the advice.
+/// A bystander this late, µs, and this many times later than without the advice, is harm.
 const BYSTANDER_US: f64 = 300_000.0;
 const BYSTANDER_TIMES: f64 = 4.0;
-/// What stands for the lateness of a program that came to no result, microseconds: that of its whole run.
+/// Lateness of a program without a result, µs: that of its whole run.
 const NO_RESULT_US: f64 = 10_000_000.0;
 
-/// The judgement.
-pub fn judged(pairs: &[Pair]) -> Verdict {
+pub fn judge(pairs: &[RunPair]) -> AdviceVerdict {
     let ended =
         pairs.iter().find_map(|pair| pair.with.ended.as_ref().filter(|_| pair.without.ended.is_none()));
     if let Some(why) = ended {
-        return Verdict::Harmed(why.clone());
+        return AdviceVerdict::Harmed(why.clone());
     }
-    let share = |is_so: &dyn Fn(&Pair) -> bool| {
+    let share = |is_so: &dyn Fn(&RunPair) -> bool| {
         pairs.iter().filter(|pair| is_so(pair)).count() as f64 / pairs.len().max(1) as f64
     };
     if pairs.is_empty() || share(&|pair| pair.without.witness.is_none()) > 0.0 {
-        return Verdict::Unknown("the program came to no end without the advice".to_owned());
+        return AdviceVerdict::Unknown("the program came to no end without the advice".to_owned());
     }
     if share(&|pair| pair.with.witness.is_none()) > 0.0 {
-        return Verdict::Harmed("the program came to no end with it".to_owned());
+        return AdviceVerdict::Harmed("the program came to no end with it".to_owned());
     }
     if share(&|pair| pair.with.beat_us > BYSTANDER_US.max(BYSTANDER_TIMES * pair.without.beat_us))
         >= MOST_PAIRS
     {
-        return Verdict::Harmed("a bystander was kept from the CPU".to_owned());
+        return AdviceVerdict::Harmed("a bystander was kept from the CPU".to_owned());
     }
     if share(&|pair| pair.with.done() < FEWER * pair.without.done()) >= MOST_PAIRS {
-        return Verdict::Harmed("fewer results".to_owned());
+        return AdviceVerdict::Harmed("fewer results".to_owned());
     }
     let ratio = ratio(pairs);
-    if ratio < LESS && share(&|pair| late(&pair.with) < late(&pair.without)) >= MOST_PAIRS {
-        Verdict::Helped
-    } else if ratio > 1.0 / LESS && share(&|pair| late(&pair.with) > late(&pair.without)) >= MOST_PAIRS {
-        Verdict::Harmed("the program is later".to_owned())
+    if ratio < LESS && share(&|pair| lateness_us(&pair.with) < lateness_us(&pair.without)) >= MOST_PAIRS {
+        AdviceVerdict::Helped
+    } else if ratio > 1.0 / LESS && share(&|pair| lateness_us(&pair.with) > lateness_us(&pair.without)) >= MOST_PAIRS {
+        AdviceVerdict::Harmed("the program is later".to_owned())
     } else {
-        Verdict::Nothing
+        AdviceVerdict::Nothing
     }
 }
 
-/// Whether some pairs say what others do not: more may settle it.
-pub fn is_open(pairs: &[Pair]) -> bool {
+/// Whether the pairs disagree, so that more of them may decide.
+pub fn is_open(pairs: &[RunPair]) -> bool {
     let ratio = ratio(pairs);
-    judged(pairs) == Verdict::Nothing && !(LESS..=1.0 / LESS).contains(&ratio)
+    judge(pairs) == AdviceVerdict::Nothing && !(LESS..=1.0 / LESS).contains(&ratio)
 }
 
-/// Lateness with the advice as a share of that without: the geometric mean over the pairs.
-pub fn ratio(pairs: &[Pair]) -> f64 {
-    let logarithms = pairs.iter().map(|pair| (late(&pair.with) / late(&pair.without)).ln());
+/// Lateness with the advice divided by that without: the geometric mean over the pairs.
+pub fn ratio(pairs: &[RunPair]) -> f64 {
+    let logarithms = pairs.iter().map(|pair| (lateness_us(&pair.with) / lateness_us(&pair.without)).ln());
     (logarithms.sum::<f64>() / pairs.len().max(1) as f64).exp()
 }
 
-/// The program's own figure, never below what the machine does by itself.
-fn late(turn: &Turn) -> f64 {
-    let figure = if turn.done() > 0.0 { turn.late_us() } else { NO_RESULT_US };
+/// The program's own figure, at least `LEAST_US`.
+fn lateness_us(run: &CellRun) -> f64 {
+    let figure = if run.done() > 0.0 { run.late_us() } else { NO_RESULT_US };
     figure.max(LEAST_US)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::witnessed::Witness;
+    use super::super::witnessed::ProgramStamps;
     use super::*;
 
-    fn turn(done: f64, p99: f64, beat_us: f64) -> Turn {
-        let witness = Witness { done, late_us: p99 };
-        Turn { witness: Some(witness), beat_us, ended: None, complaint: String::new() }
+    fn run(done: f64, p99: f64, beat_us: f64) -> CellRun {
+        let stamps = ProgramStamps { done, late_us: p99 };
+        CellRun { witness: Some(stamps), beat_us, ended: None, complaint: String::new() }
     }
 
-    fn pairs(without: (f64, f64, f64), with: (f64, f64, f64)) -> Vec<Pair> {
-        let of = |(done, p99, beat): (f64, f64, f64)| turn(done, p99, beat);
-        (0..3).map(|_| Pair { without: of(without), with: of(with) }).collect()
+    fn pairs(without: (f64, f64, f64), with: (f64, f64, f64)) -> Vec<RunPair> {
+        let run = |(done, p99, beat): (f64, f64, f64)| run(done, p99, beat);
+        (0..3).map(|_| RunPair { without: run(without), with: run(with) }).collect()
     }
 
     #[test]
     fn pairs_are_judged() {
-        let word = |without, with| judged(&pairs(without, with)).word();
+        let word = |without, with| judge(&pairs(without, with)).word();
         let usual = (300.0, 2_000.0, 5_000.0);
         assert_eq!(word(usual, (300.0, 200.0, 5_000.0)), "helped");
         assert_eq!(word(usual, (300.0, 1_900.0, 5_000.0)), "nothing");
@@ -148,27 +147,27 @@ mod tests {
     #[test]
     fn one_pair_is_no_harm_and_no_help() {
         let mut all = pairs((300.0, 2_000.0, 0.0), (300.0, 200.0, 0.0));
-        all[0].with = turn(300.0, 30_000.0, 0.0);
-        assert_eq!(judged(&all), Verdict::Nothing);
-        all[0].with = turn(300.0, 2_500.0, 0.0);
+        all[0].with = run(300.0, 30_000.0, 0.0);
+        assert_eq!(judge(&all), AdviceVerdict::Nothing);
+        all[0].with = run(300.0, 2_500.0, 0.0);
         assert!(is_open(&all), "two of three helped");
         all.extend(pairs((300.0, 2_000.0, 0.0), (300.0, 200.0, 0.0)).into_iter().take(2));
-        assert_eq!((judged(&all), is_open(&all)), (Verdict::Helped, false), "four of five");
+        assert_eq!((judge(&all), is_open(&all)), (AdviceVerdict::Helped, false), "four of five");
     }
 
     #[test]
     fn a_cell_that_had_to_be_ended_is_harm_at_once() {
         let mut all = pairs((300.0, 2_000.0, 0.0), (300.0, 200.0, 0.0));
-        all[2].with = Turn {
+        all[2].with = CellRun {
             witness: None,
             beat_us: 0.0,
             ended: Some("it had to be ended".into()),
             complaint: String::new(),
         };
-        assert_eq!(judged(&all), Verdict::Harmed("it had to be ended".to_owned()));
+        assert_eq!(judge(&all), AdviceVerdict::Harmed("it had to be ended".to_owned()));
         all[2].without.ended = Some("so did this".to_owned());
-        assert!(matches!(judged(&all), Verdict::Harmed(_)), "but its results are missing");
+        assert!(matches!(judge(&all), AdviceVerdict::Harmed(_)), "but its results are missing");
         all[2].without.witness = None;
-        assert!(matches!(judged(&all), Verdict::Unknown(_)));
+        assert!(matches!(judge(&all), AdviceVerdict::Unknown(_)));
     }
 }

@@ -1,4 +1,4 @@
-//! Who ends a cell that takes the machine: a thread of the highest class, and ordinary bystanders by whose heartbeat it goes.
+//! A watchdog with the highest real-time priority, which ends a cell that starves ordinary threads, the bystanders.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -10,23 +10,22 @@ use howlate_model::{CpuSet, Policy, Priority, Span};
 
 use super::super::control_group::ControlGroup;
 
-/// How often a bystander is due.
+/// Period of a bystander.
 const BEAT: Span = Span::from_millis(10);
-/// How often the watchdog looks.
+/// Period of the watchdog.
 const LOOK: Span = Span::from_millis(20);
-/// A bystander that has not run for so long: three periods of the throttling of real-time threads.
+/// A bystander that has not run for this long is starved: three periods of real-time throttling.
 const STARVED: Span = Span::from_millis(3_000);
-/// Above everything that a cell may have.
+/// A priority above all in the cell.
 const HIGHEST: u32 = 99;
 
-/// An ordinary thread of one CPU.
+/// An ordinary thread bound to one CPU. Times in ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Default)]
 struct Bystander {
     last_ran: AtomicI64,
     latest: AtomicI64,
 }
 
-/// What the threads have in common.
 struct Shared {
     bystanders: Vec<Bystander>,
     over: AtomicBool,
@@ -61,20 +60,20 @@ impl Watchdog {
         Ok(Self { shared, threads })
     }
 
-    /// How late a bystander was at most, in microseconds.
+    /// Largest lateness of a bystander, µs.
     pub fn latest_us(&self) -> f64 {
         let now = nanos();
-        let late = |one: &Bystander| {
-            // One that has not come back is late by now.
-            let waits = now - one.last_ran.load(Ordering::Relaxed) - BEAT.as_nanos() as i64;
-            one.latest.load(Ordering::Relaxed).max(waits)
+        let late = |bystander: &Bystander| {
+            // One that has not run again is late already.
+            let waits = now - bystander.last_ran.load(Ordering::Relaxed) - BEAT.as_nanos() as i64;
+            bystander.latest.load(Ordering::Relaxed).max(waits)
         };
         self.shared.bystanders.iter().map(late).max().unwrap_or(0) as f64 / 1_000.0
     }
 
-    /// From here on they count anew.
-    pub fn count_anew(&self) {
-        self.shared.bystanders.iter().for_each(|one| one.latest.store(0, Ordering::Relaxed));
+    /// Forgets the lateness so far.
+    pub fn reset(&self) {
+        self.shared.bystanders.iter().for_each(|bystander| bystander.latest.store(0, Ordering::Relaxed));
     }
 
     /// Why the cell had to be ended, if it had.
@@ -87,7 +86,7 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // One that panicked has said so.
+            // A panic was printed already.
             drop(thread.join());
         }
     }
@@ -99,18 +98,18 @@ fn nanos() -> i64 {
 
 fn beat(shared: &Shared, number: usize, cpu: u32) {
     drop(sched::bind(&CpuSet::from_iter([cpu])));
-    let one = &shared.bystanders[number];
+    let bystander = &shared.bystanders[number];
     while !shared.over.load(Ordering::Relaxed) {
         let due = nanos() + BEAT.as_nanos() as i64;
         drop(clock::sleep_for(BEAT));
         let ran = nanos();
-        one.latest.fetch_max(ran - due, Ordering::Relaxed);
-        one.last_ran.store(ran, Ordering::Relaxed);
+        bystander.latest.fetch_max(ran - due, Ordering::Relaxed);
+        bystander.last_ran.store(ran, Ordering::Relaxed);
     }
 }
 
 fn watch(shared: &Shared, groups: &[Arc<ControlGroup>], bound: Span) {
-    // Without the right the cell is bounded all the same, as far as it lets this thread run.
+    // Without the privilege the watchdog still works, unless the cell starves this thread.
     if let Some(priority) = Priority::new(HIGHEST) {
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Fifo { priority }));
     }
@@ -127,7 +126,7 @@ fn watch(shared: &Shared, groups: &[Arc<ControlGroup>], bound: Span) {
 
 fn reason(shared: &Shared, is_late: bool, bound: Span) -> Option<String> {
     let starved = nanos() - STARVED.as_nanos() as i64;
-    if shared.bystanders.iter().any(|one| one.last_ran.load(Ordering::Relaxed) < starved) {
+    if shared.bystanders.iter().any(|bystander| bystander.last_ran.load(Ordering::Relaxed) < starved) {
         return Some(format!("a bystander did not run for {STARVED}"));
     }
     is_late.then(|| format!("it had not ended after {bound}"))

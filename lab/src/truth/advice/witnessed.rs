@@ -1,15 +1,15 @@
-//! What a program says of itself at its end, and what was seen of others meanwhile.
+//! The result of a test program's run: its own statistics, and the lateness of bystanders.
 
 use serde_json::Value;
 
-/// The figure of a program that is judged: less is better.
+/// The statistic of a program's lateness that is judged.
 #[derive(Clone, Copy, Debug)]
-pub enum Figure {
+pub enum JudgedFigure {
     P99,
     Mean,
 }
 
-impl Figure {
+impl JudgedFigure {
     pub const fn name(self) -> &'static str {
         match self {
             Self::P99 => "p99",
@@ -18,41 +18,41 @@ impl Figure {
     }
 }
 
-/// Its own stamps: results, and how late they were in microseconds.
+/// The program's own statistics: number of results, and their lateness in µs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Witness {
+pub struct ProgramStamps {
     pub done: f64,
     pub late_us: f64,
 }
 
-impl Witness {
-    /// The last line `witness {…}` of an output.
-    pub fn read(output: &str, figure: Figure) -> Option<Self> {
+impl ProgramStamps {
+    /// Parses the last line `witness {…}` of the output.
+    pub fn read(output: &str, figure: JudgedFigure) -> Option<Self> {
         let line = output.lines().rev().find_map(|line| line.split_once("witness {"))?;
-        let all: Value = serde_json::from_str(&format!("{{{}", line.1)).ok()?;
-        Some(Self { done: all["done"].as_f64()?, late_us: all[figure.name()].as_f64()? })
+        let statistics: Value = serde_json::from_str(&format!("{{{}", line.1)).ok()?;
+        Some(Self { done: statistics["done"].as_f64()?, late_us: statistics[figure.name()].as_f64()? })
     }
 }
 
 /// A run of a program in a cell.
 #[derive(Clone, Debug)]
-pub struct Turn {
-    pub witness: Option<Witness>,
-    /// How late a bystander was at most, in microseconds.
+pub struct CellRun {
+    pub witness: Option<ProgramStamps>,
+    /// Largest lateness of a bystander, µs.
     pub beat_us: f64,
     /// Why the cell had to be ended, if it had.
     pub ended: Option<String>,
-    /// What was said that may explain the rest.
+    /// Error message that may explain a missing result.
     pub complaint: String,
 }
 
-impl Turn {
+impl CellRun {
     pub fn done(&self) -> f64 {
-        self.witness.map_or(0.0, |one| one.done)
+        self.witness.map_or(0.0, |stamps| stamps.done)
     }
 
     pub fn late_us(&self) -> f64 {
-        self.witness.map_or(f64::INFINITY, |one| one.late_us)
+        self.witness.map_or(f64::INFINITY, |stamps| stamps.late_us)
     }
 }
 
@@ -63,9 +63,9 @@ mod tests {
     #[test]
     fn the_last_line_counts() {
         let output = "hello\nwitness {\"done\":1,\"p99\":2}\nnoise witness {\"done\": 300, \"mean\": 4.5, \"p99\": 81.5}\n";
-        let read = Witness::read(output, Figure::P99);
-        assert_eq!(read, Some(Witness { done: 300.0, late_us: 81.5 }));
-        assert_eq!(Witness::read(output, Figure::Mean).unwrap().late_us, 4.5);
-        assert_eq!(Witness::read("witness {\"done\":", Figure::P99), None);
+        let read = ProgramStamps::read(output, JudgedFigure::P99);
+        assert_eq!(read, Some(ProgramStamps { done: 300.0, late_us: 81.5 }));
+        assert_eq!(ProgramStamps::read(output, JudgedFigure::Mean).unwrap().late_us, 4.5);
+        assert_eq!(ProgramStamps::read("witness {\"done\":", JudgedFigure::P99), None);
     }
 }

@@ -1,13 +1,13 @@
-//! Commands that write a file of the kernel, or something that stays.
+//! Recognises commands that write a kernel file, and commands whose effect survives a reboot.
 
-/// A file and the value that a command gives it.
+/// A file and the value that a command writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct FileWrite {
     pub path: String,
     pub value: String,
 }
 
-impl Written {
+impl FileWrite {
     /// Of `echo VALUE | sudo tee FILE`, `echo VALUE > FILE` and `sysctl -w NAME=VALUE`.
     pub fn of(command: &str) -> Option<Self> {
         let command = command.split("  #").next()?.trim().replace("sudo ", "");
@@ -23,7 +23,7 @@ impl Written {
         is_one.then(|| Self { path: path.trim().to_owned(), value: value.to_owned() })
     }
 
-    /// Whether it is one of the whole machine, that somebody has to put back.
+    /// Whether it is a setting of the whole machine, which has to be restored.
     pub fn is_of_machine(&self) -> bool {
         let of_process = self.path.starts_with("/proc/") && !self.path.starts_with("/proc/sys/");
         let of_cell = self.path.contains("/howlate-truth-");
@@ -31,7 +31,7 @@ impl Written {
     }
 }
 
-/// Whether a command changes what the next start of the machine finds: nobody types that for a trial.
+/// Whether the effect of a command survives a reboot, so that it must not be tried.
 pub fn stays(command: &str) -> bool {
     const LASTING: [&str; 11] = [
         "/etc/",
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_known() {
-        let of = |command: &str| Written::of(command).map(|one| (one.is_of_machine(), one.path, one.value));
+        let of = |command: &str| FileWrite::of(command).map(|write| (write.is_of_machine(), write.path, write.value));
         let expected =
             |is_of_machine, path: &str, value: &str| Some((is_of_machine, path.to_owned(), value.to_owned()));
         assert_eq!(

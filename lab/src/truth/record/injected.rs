@@ -1,4 +1,4 @@
-//! Lateness made on purpose, with its times by the clocks of those who make it and of those who have it.
+//! Provokes lateness, with its times by the stamps of the delaying and of the delayed programs.
 
 use std::io;
 
@@ -7,48 +7,48 @@ use howlate_model::Span;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::lock::waits_for_a_lock;
-use super::stamped::{Running, Time, gaps, latenesses, stretches};
+use super::stamped::{RunningProgram, Time, gaps, latenesses, stretches};
 use crate::truth::control_group::ControlGroup;
-use crate::truth::sleeper::Sleeper;
+use crate::truth::sleeper::SleeperProgram;
 
-/// What happened to one thread.
+/// Provoked delays of one thread.
 #[derive(Debug)]
-pub struct Injected {
+pub struct InjectedDelay {
     pub tid: u32,
-    /// Each time it did not run.
+    /// When it did not run.
     pub times: Vec<Time>,
-    pub culprit: Culprit,
+    pub culprit: InjectedCulprit,
 }
 
-/// Who was to blame.
+/// The cause of the delay.
 #[derive(Debug)]
-pub enum Culprit {
-    /// This thread, in this control group where it has one of its own.
+pub enum InjectedCulprit {
+    /// This thread; and its control group, if it has one of its own.
     Thread { pid: u32, group: Option<String> },
     /// The quota of this group.
     Quota(String),
-    /// It did not wait for a CPU.
+    /// The thread did not wait for a CPU.
     Nobody,
 }
 
-impl Injected {
-    /// All threads of it that are known.
+impl InjectedDelay {
+    /// IDs of the delayed and of the delaying thread.
     pub fn threads(&self) -> Vec<u32> {
-        let other = if let Culprit::Thread { pid, .. } = self.culprit { Some(pid) } else { None };
+        let other = if let InjectedCulprit::Thread { pid, .. } = self.culprit { Some(pid) } else { None };
         [self.tid].into_iter().chain(other).collect()
     }
 }
 
-/// The programs that are late, and make others late.
-pub struct Programs {
-    pub sleeper: Sleeper,
+/// The delayed and the delaying programs.
+pub struct InjectionPrograms {
+    pub sleeper: SleeperProgram,
     pub burner: std::path::PathBuf,
 }
 
-/// One way to be late.
+/// One way to provoke lateness.
 pub struct Scene {
     pub name: &'static str,
-    pub play: fn(&Programs, u64) -> io::Result<Injected>,
+    pub play: fn(&InjectionPrograms, u64) -> io::Result<InjectedDelay>,
 }
 
 pub const SCENES: [Scene; 7] = [
@@ -62,62 +62,62 @@ pub const SCENES: [Scene; 7] = [
 ];
 
 const PERIOD_US: u64 = 2_000;
-/// Of what was late, this much has to be known to be somebody's.
+/// Least share of a delay that has to be due to the cause.
 const MOSTLY: f64 = 0.8;
 
 fn is_mostly(part: i64, whole: i64) -> bool {
     part as f64 >= whole as f64 * MOSTLY
 }
 
-impl Programs {
-    /// A shell's last command: the sleeper, on one CPU.
+impl InjectionPrograms {
+    /// Shell command of the sleeper, bound to one CPU.
     fn sleeps(&self, period_us: u64, seconds: u64, cpu: u32) -> String {
         let times = seconds * 1_000_000 / period_us;
         format!("exec taskset -c {cpu} {}", self.sleeper.command(period_us, times, &[]))
     }
 
-    /// A shell's last command: the burner.
+    /// Shell command of the burner.
     fn burns(&self, seconds: u64, (busy_us, rest_us): (u64, u64), options: &str) -> String {
         format!("exec {} {seconds} {busy_us} {rest_us} {options}", self.burner.display())
     }
 
-    /// A real-time thread that takes a CPU for longer than is allowed.
-    fn hog(&self, seconds: u64, cpu: u32) -> io::Result<Running> {
-        Running::start(&self.burns(seconds, (12_000, 28_000), &format!("fifo=70 cpu={cpu}")))
+    /// A real-time thread that takes a CPU for 12 ms at a time, longer than `LATE_ABOVE`.
+    fn hog(&self, seconds: u64, cpu: u32) -> io::Result<RunningProgram> {
+        RunningProgram::start(&self.burns(seconds, (12_000, 28_000), &format!("fifo=70 cpu={cpu}")))
     }
 }
 
-/// The last CPU: the first has most of the machine's own work.
+/// The last CPU: the first ones have most of the machine's own work.
 fn cpu() -> io::Result<u32> {
     sched::bindable_cpus()?.iter().last().ok_or_else(|| io::Error::other("no CPU may be used"))
 }
 
-/// Those times that were mostly the other one's.
-fn taken_by(other: Running, times: Vec<Time>) -> io::Result<Vec<Time>> {
+/// Those of `times` in which mostly the other program ran.
+fn mostly_during(other: RunningProgram, times: Vec<Time>) -> io::Result<Vec<Time>> {
     let hog_times = stretches(&other.output()?);
     let was_taken =
-        |time: &Time| is_mostly(hog_times.iter().map(|one| one.time.overlap(*time)).sum(), time.length());
+        |time: &Time| is_mostly(hog_times.iter().map(|stretch| stretch.time.overlap(*time)).sum(), time.length());
     Ok(times.into_iter().filter(was_taken).collect())
 }
 
-fn hog_of_a_sleeper(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+fn hog_of_a_sleeper(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
     let cpu = cpu()?;
-    let sleeper = Running::start(&programs.sleeps(PERIOD_US, seconds, cpu))?;
+    let sleeper = RunningProgram::start(&programs.sleeps(PERIOD_US, seconds, cpu))?;
     let hog = programs.hog(seconds, cpu)?;
-    let (tid, culprit) = (sleeper.pid(), Culprit::Thread { pid: hog.pid(), group: None });
-    Ok(Injected { tid, times: taken_by(hog, latenesses(&sleeper.output()?))?, culprit })
+    let (tid, culprit) = (sleeper.pid(), InjectedCulprit::Thread { pid: hog.pid(), group: None });
+    Ok(InjectedDelay { tid, times: mostly_during(hog, latenesses(&sleeper.output()?))?, culprit })
 }
 
-fn hog_of_a_burner(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+fn hog_of_a_burner(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
     let cpu = cpu()?;
-    let burner = Running::start(&programs.burns(seconds, (0, 0), &format!("cpu={cpu}")))?;
+    let burner = RunningProgram::start(&programs.burns(seconds, (0, 0), &format!("cpu={cpu}")))?;
     let hog = programs.hog(seconds, cpu)?;
-    let (tid, culprit) = (burner.pid(), Culprit::Thread { pid: hog.pid(), group: None });
+    let (tid, culprit) = (burner.pid(), InjectedCulprit::Thread { pid: hog.pid(), group: None });
     let gaps = gaps(&stretches(&burner.output()?)).into_iter().map(|(time, _)| time).collect();
-    Ok(Injected { tid, times: taken_by(hog, gaps)?, culprit })
+    Ok(InjectedDelay { tid, times: mostly_during(hog, gaps)?, culprit })
 }
 
-fn quota(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+fn quota(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
     let places = [("/sys/fs/cgroup", "cpu.max"), ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us")];
     let (group, file) = ControlGroup::create("quota", &places)?;
     match file {
@@ -126,33 +126,33 @@ fn quota(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     }
     let options = format!("cpu={} stat={}", cpu()?, group.file("cpu.stat").display());
     let line = format!("{}; {}", group.enter(), programs.burns(seconds, (0, 0), &options));
-    let burner = Running::start(&line)?;
+    let burner = RunningProgram::start(&line)?;
     let tid = burner.pid();
     let gaps = gaps(&stretches(&burner.output()?)).into_iter();
     let throttled_gaps = gaps.filter(|(time, throttled)| is_mostly(*throttled, time.length()));
-    Ok(Injected {
+    Ok(InjectedDelay {
         tid,
         times: throttled_gaps.map(|(time, _)| time).collect(),
-        culprit: Culprit::Quota(group.path()),
+        culprit: InjectedCulprit::Quota(group.path()),
     })
 }
 
-fn neighbour(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+fn neighbour(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
     let places = [("/sys/fs/cgroup", "cpu.weight"), ("/sys/fs/cgroup/cpu", "cpu.shares")];
     let ((light, file), (heavy, _)) =
         (ControlGroup::create("light", &places)?, ControlGroup::create("heavy", &places)?);
     light.set(file, if file == "cpu.weight" { "10" } else { "102" })?;
     heavy.set(file, if file == "cpu.weight" { "100" } else { "1024" })?;
     let burns = programs.burns(seconds, (0, 0), &format!("cpu={}", cpu()?));
-    let late = Running::start(&format!("{}; {burns}", light.enter()))?;
-    let other = Running::start(&format!("{}; {burns}", heavy.enter()))?;
-    let (tid, culprit) = (late.pid(), Culprit::Thread { pid: other.pid(), group: Some(heavy.path()) });
+    let late = RunningProgram::start(&format!("{}; {burns}", light.enter()))?;
+    let other = RunningProgram::start(&format!("{}; {burns}", heavy.enter()))?;
+    let (tid, culprit) = (late.pid(), InjectedCulprit::Thread { pid: other.pid(), group: Some(heavy.path()) });
     let gaps = gaps(&stretches(&late.output()?)).into_iter().map(|(time, _)| time).collect();
-    Ok(Injected { tid, times: taken_by(other, gaps)?, culprit })
+    Ok(InjectedDelay { tid, times: mostly_during(other, gaps)?, culprit })
 }
 
-fn stopped(programs: &Programs, seconds: u64) -> io::Result<Injected> {
-    let sleeper = Running::start(&programs.sleeps(PERIOD_US, seconds, cpu()?))?;
+fn stopped(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
+    let sleeper = RunningProgram::start(&programs.sleeps(PERIOD_US, seconds, cpu()?))?;
     let tid = sleeper.pid();
     let process = i32::try_from(tid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
     let mut stops = Vec::new();
@@ -167,14 +167,14 @@ fn stopped(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     let was_stopped =
         |time: &Time| is_mostly(stops.iter().map(|stop| stop.overlap(*time)).sum(), time.length());
     let times = latenesses(&sleeper.output()?).into_iter().filter(was_stopped).collect();
-    Ok(Injected { tid, times, culprit: Culprit::Nobody })
+    Ok(InjectedDelay { tid, times, culprit: InjectedCulprit::Nobody })
 }
 
-fn asleep(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+fn asleep(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
     const PERIOD: u64 = 25_000;
-    let sleeper = Running::start(&programs.sleeps(PERIOD, seconds, cpu()?))?;
+    let sleeper = RunningProgram::start(&programs.sleeps(PERIOD, seconds, cpu()?))?;
     let tid = sleeper.pid();
     let until_late = |late: Time| Time { from: late.from - PERIOD as i64 * 1_000, until: late.from };
     let times = latenesses(&sleeper.output()?).into_iter().map(until_late).collect();
-    Ok(Injected { tid, times, culprit: Culprit::Nobody })
+    Ok(InjectedDelay { tid, times, culprit: InjectedCulprit::Nobody })
 }

@@ -1,4 +1,4 @@
-//! A thread that waits for a lock, while another one holds it and waits for a disk.
+//! A thread that waits for a lock, whose holder waits for a disk.
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
@@ -8,16 +8,16 @@ use std::thread;
 use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span};
 
-use super::injected::{Culprit, Injected, Programs};
+use super::injected::{InjectedCulprit, InjectedDelay, InjectionPrograms};
 use super::stamped::Time;
 
-/// How long the lock is held at least, if the disk is fast.
+/// The lock is held at least this long, even if the disk is fast.
 const HELD: Span = Span::from_millis(15);
 const LEFT: Span = Span::from_millis(5);
 const BETWEEN: Span = Span::from_millis(1);
 
-pub fn waits_for_a_lock(_: &Programs, seconds: u64) -> io::Result<Injected> {
-    // In the current folder, which is on a disk where the project is.
+pub fn waits_for_a_lock(_: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
+    // In the current folder, which is on the project's disk.
     let (lock, end) = (Mutex::new(tempfile::tempfile_in(".")?), clock::now().plus(Span::from_secs(seconds)));
     let (tid, times) = thread::scope(|scope| {
         let waits = thread::Builder::new().name("waits-for-lock".to_owned());
@@ -25,7 +25,7 @@ pub fn waits_for_a_lock(_: &Programs, seconds: u64) -> io::Result<Injected> {
         hold(&lock, end)?;
         waits.join().map_err(|_| io::Error::other("the thread that waits for a lock panicked"))
     })?;
-    Ok(Injected { tid, times, culprit: Culprit::Nobody })
+    Ok(InjectedDelay { tid, times, culprit: InjectedCulprit::Nobody })
 }
 
 fn hold(lock: &Mutex<File>, end: MonotonicTime) -> io::Result<()> {
@@ -42,7 +42,7 @@ fn hold(lock: &Mutex<File>, end: MonotonicTime) -> io::Result<()> {
     Ok(())
 }
 
-/// Each time that it waited.
+/// All waits for the lock.
 fn wait(lock: &Mutex<File>, end: MonotonicTime) -> Vec<Time> {
     let mut times = Vec::new();
     while clock::now() < end {

@@ -1,8 +1,7 @@
-//! `record` beside threads that are made late on purpose and know nothing of it, held against their own stamps, the stamps of
-//! whoever made them late, and the switches that the kernel wrote.
+//! `cargo xtask truth record`: provokes lateness of programs independent of howlate, and compares what `howlate record` reports with
+//! the stamps of the delayed and the delaying programs and with the kernel's own events.
 //!
-//! Some do not run for long without waiting for a CPU: they are stopped, sleep as asked, or wait for a lock. Nothing of that is
-//! to be recorded.
+//! Some programs are stopped, sleep as planned, or wait for a lock: that is no wait for a CPU, and must not be recorded.
 
 mod injected;
 mod judge;
@@ -16,20 +15,20 @@ use std::path::Path;
 use howlate_linux::clock;
 use howlate_model::Span;
 
-use self::injected::{Programs, SCENES, Scene};
+use self::injected::{InjectionPrograms, SCENES, Scene};
 use self::judge::{LATE_ABOVE, RecordJudge};
-use self::recorder::Recorder;
+use self::recorder::RecordRun;
 use self::stamped::Time;
 use super::claims::Scores;
-use super::sleeper::Sleeper;
+use super::sleeper::SleeperProgram;
 use super::turns::{first_called, turns};
 use super::witness::{Instance, OF_THREADS};
 use crate::bench::compiled;
 
-/// The recorder looks five times a second: what came last is then there.
-const LOOKS: Span = Span::from_millis(500);
+/// Longer than the recorder's period of 200 ms, so that it has seen the last wait.
+const SETTLE: Span = Span::from_millis(500);
 
-/// Every scene, each for `seconds`, with a recorder of its own to which programs connect at `place`.
+/// Every scene for `seconds`, each with its own recorder, whose socket is at `place`.
 pub fn attack(
     program: &Path,
     folder: &Path,
@@ -38,10 +37,9 @@ pub fn attack(
     scores: &mut Scores,
 ) -> io::Result<()> {
     let burner = compiled("truth/burner.c", folder)?;
-    let programs = Programs { sleeper: Sleeper::compile(folder)?, burner };
+    let programs = InjectionPrograms { sleeper: SleeperProgram::compile(folder)?, burner };
     for scene in &SCENES {
         eprintln!("  {}", scene.name);
-        // What cannot be had here is said.
         if let Err(error) = once((program, place), &programs, scene, seconds, scores) {
             eprintln!("  not tried here: {error}");
         }
@@ -51,24 +49,24 @@ pub fn attack(
 
 fn once(
     (program, place): (&Path, Option<&Path>),
-    programs: &Programs,
+    programs: &InjectionPrograms,
     scene: &Scene,
     seconds: u64,
     scores: &mut Scores,
 ) -> io::Result<()> {
     let instance = Instance::create("witness-record", OF_THREADS)?;
-    let recorder = Recorder::start(program, LATE_ABOVE, place)?;
+    let recorder = RecordRun::start(program, LATE_ABOVE, place)?;
     let from = clock::now().as_nanos();
     let injected = (scene.play)(programs, seconds)?;
     let until = clock::now().as_nanos();
-    clock::sleep_for(LOOKS)?;
+    clock::sleep_for(SETTLE)?;
     let waits = recorder.end()?;
     let text = instance.text()?;
-    let judged =
+    let judge =
         RecordJudge { waits: &waits, turns: &turns(&text), named: &first_called(&text, &recorder::NAMES) };
-    judged.made(&injected, scores);
-    judged.each_once(scores);
-    judged.each_is_real(scores);
-    judged.all_are_there(&injected.threads(), Time { from, until }, scores);
+    judge.check_injected(&injected, scores);
+    judge.check_unique(scores);
+    judge.check_real(scores);
+    judge.check_complete(&injected.threads(), Time { from, until }, scores);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The recorder of the whole machine, while it records.
+//! Runs `howlate record`.
 
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -11,32 +11,32 @@ use crate::bench::json;
 
 use super::stamped::Time;
 
-/// The programs and threads of the check.
+/// Names of the check's programs and threads.
 pub const NAMES: [&str; 3] = ["sleeper", "burner", "waits-for-lock"];
 
-/// Its process; killed when it is dropped.
-pub struct Recorder {
+/// The process of the recorder, killed on drop.
+pub struct RecordRun {
     program: PathBuf,
     child: Child,
     stderr: BufReader<ChildStderr>,
     folder: tempfile::TempDir,
 }
 
-/// A late wait, as it is told.
+/// A late wait that was recorded.
 #[derive(Clone, Debug)]
 pub struct ReportedWait {
     pub tid: u32,
     pub waited: Time,
-    /// What took most of it.
+    /// The largest cause, as in JSON.
     pub cause: Value,
 }
 
-impl Recorder {
-    /// Returns when it misses nothing any more; `place` is where programs connect to it, if it is another than usual.
+impl RecordRun {
+    /// Returns when it records everything; `place` is its socket, if not the default one.
     pub fn start(program: &Path, late_above_ns: i64, place: Option<&Path>) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(program);
-        // What others do may be too much to be kept one by one.
+        // Incidents of other threads could exceed the limits, so only these are recorded.
         command.args([
             "record",
             "--process",
@@ -62,10 +62,10 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Ends it; what it has recorded.
+    /// Ends the recorder; returns the recorded waits.
     pub fn end(mut self) -> io::Result<Vec<ReportedWait>> {
         kill_process(Pid::from_child(&self.child), Signal::TERM)?;
-        // It goes on to say what it did.
+        // It prints a summary at its end, and must not block on a full pipe.
         io::copy(&mut self.stderr, &mut io::sink())?;
         self.child.wait()?;
         let folder = self.folder.path().join("kept");
@@ -75,7 +75,7 @@ impl Recorder {
     }
 }
 
-impl Drop for Recorder {
+impl Drop for RecordRun {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

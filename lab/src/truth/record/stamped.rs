@@ -1,11 +1,11 @@
-//! Programs that know nothing of howlate, and stamp what they got of the CPU.
+//! Programs independent of howlate that stamp their own running times.
 
 use std::io;
 use std::process::{Child, Command, Stdio};
 
 use crate::truth::sleeper::stamps;
 
-/// A stretch of time, in nanoseconds of `CLOCK_MONOTONIC`.
+/// An interval, ns of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time {
     pub from: i64,
@@ -17,29 +17,29 @@ impl Time {
         self.until - self.from
     }
 
-    /// How much of it the other one covers.
+    /// Length of the overlap with `other`.
     pub fn overlap(self, other: Self) -> i64 {
         (self.until.min(other.until) - self.from.max(other.from)).max(0)
     }
 }
 
-/// A program that runs; ends when it is dropped.
-pub struct Running(Option<Child>);
+/// A running program, killed on drop.
+pub struct RunningProgram(Option<Child>);
 
-impl Running {
-    /// Starts the last command of a shell's line in place of the shell.
+impl RunningProgram {
+    /// Starts a shell command, whose last part is an `exec`.
     pub fn start(line: &str) -> io::Result<Self> {
         let mut shell = Command::new("sh");
         let shell = shell.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::piped());
         Ok(Self(Some(shell.spawn()?)))
     }
 
-    /// Its process, which has one thread of the same number.
+    /// The process ID, which is also that of its only thread.
     pub fn pid(&self) -> u32 {
         self.0.as_ref().map_or(0, Child::id)
     }
 
-    /// What it has printed, when it has ended.
+    /// Waits for the end; returns the standard output.
     pub fn output(mut self) -> io::Result<String> {
         let Some(child) = self.0.take() else { return Ok(String::new()) };
         let output = child.wait_with_output()?;
@@ -50,7 +50,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             drop(child.kill());
@@ -59,36 +59,36 @@ impl Drop for Running {
     }
 }
 
-/// When a sleeper was late: from when it was due until it ran.
+/// The sleeper's latenesses: from when it was due until it ran.
 pub fn latenesses(output: &str) -> Vec<Time> {
     stamps(output)
         .into_iter()
-        .map(|line_values| Time { from: line_values.due, until: line_values.ran })
+        .map(|stamp| Time { from: stamp.due, until: stamp.ran })
         .collect()
 }
 
-/// What a burner had of its CPU.
+/// A period in which the burner ran without interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct BurnerStretch {
     pub time: Time,
-    /// How long its group had been kept from running before.
+    /// How long its group was throttled before, ns.
     pub throttled: i64,
 }
 
-/// What it has printed.
-pub fn stretches(output: &str) -> Vec<Stretch> {
-    let line_values = |line: &str| {
-        let mut numbers = line.split(' ').map_while(|word| word.parse().ok());
+/// Parses the burner's output.
+pub fn stretches(output: &str) -> Vec<BurnerStretch> {
+    let stretch = |line: &str| {
+        let mut numbers = line.split(' ').map_while(|number| number.parse().ok());
         let (from, until, throttled) = (numbers.next()?, numbers.next()?, numbers.next()?);
-        Some(Stretch { time: Time { from, until }, throttled })
+        Some(BurnerStretch { time: Time { from, until }, throttled })
     };
-    output.lines().filter_map(line_values).collect()
+    output.lines().filter_map(stretch).collect()
 }
 
-/// The times between them in which it did not run, each with how much of it the group was kept from running.
-pub fn gaps(stretches: &[Stretch]) -> Vec<(Time, i64)> {
+/// The times between the stretches, and how long the group was throttled in each, ns.
+pub fn gaps(stretches: &[BurnerStretch]) -> Vec<(Time, i64)> {
     let gap =
-        |pair: &[Stretch]| (Time { from: pair[0].time.until, until: pair[1].time.from }, pair[1].throttled);
+        |pair: &[BurnerStretch]| (Time { from: pair[0].time.until, until: pair[1].time.from }, pair[1].throttled);
     stretches.windows(2).map(gap).collect()
 }
 

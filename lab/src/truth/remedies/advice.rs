@@ -1,19 +1,19 @@
-//! What howlate tells people to type, done as they would do it.
+//! Follows a line of advice as a user would.
 
 use howlate_guard::{AppliedSettings, Guard, SettingRequest};
 
-/// A line of a remedy, understood.
+/// A parsed line of advice.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A command that the program is started with: what stands before it.
+    /// A command that starts the program: the text before the program's own.
     Before(String),
-    /// A line that the shell runs from which the program is started.
+    /// A line to run in the shell that starts the program.
     InShell(String),
-    /// What the author of the program has to call: its option here.
+    /// A system call to add to the program: the sleeper's option for it.
     InProgram(&'static str),
     /// A file and its new value.
-    Written { path: String, value: String },
-    /// Nothing that can be done while a test runs, or by this one.
+    FileWrite { path: String, value: String },
+    /// Cannot be done during a test, or not by this one.
     NotHere(String),
 }
 
@@ -30,16 +30,16 @@ impl Step {
         if let Some(before) = line.strip_suffix("PROGRAM …") {
             return Self::Before(before.to_owned());
         }
-        let written = line.strip_prefix("echo ").and_then(|rest| rest.split_once(" | tee "));
-        if let Some((value, path)) = written.filter(|(value, _)| !value.contains('$')) {
+        let write = line.strip_prefix("echo ").and_then(|rest| rest.split_once(" | tee "));
+        if let Some((value, path)) = write.filter(|(value, _)| !value.contains('$')) {
             let value = value.trim_matches(['"', '\'']).to_owned();
-            return Self::Written { path: path.to_owned(), value };
+            return Self::FileWrite { path: path.to_owned(), value };
         }
-        let is_shell = ["echo ", "exec "].iter().any(|word| line.starts_with(word));
+        let is_shell = ["echo ", "exec "].iter().any(|command| line.starts_with(command));
         if is_shell { Self::InShell(line) } else { Self::NotHere(line) }
     }
 
-    /// The same with a priority above that one, where it is about priorities and says a lower one.
+    /// Raises the priority in the command above `priority`, if it is not higher already.
     pub fn above(self, priority: Option<u32>) -> Self {
         match (self, priority) {
             (Self::Before(before), Some(priority)) if priority >= 80 => {
@@ -49,19 +49,19 @@ impl Step {
         }
     }
 
-    /// The shell's line by which the program is run with the advice taken.
-    pub fn followed(&self, program: &str) -> String {
+    /// The shell command that runs the program with the advice followed.
+    pub fn command(&self, program: &str) -> String {
         match self {
             Self::Before(before) => format!("exec {before}{program}"),
             Self::InShell(line) => format!("{{ {line}; }} > /dev/null\nexec {program}"),
             Self::InProgram(option) => format!("exec {program} {option}"),
-            Self::Written { .. } | Self::NotHere(_) => format!("exec {program}"),
+            Self::FileWrite { .. } | Self::NotHere(_) => format!("exec {program}"),
         }
     }
 
-    /// What it changes of the machine, until what is returned is dropped.
-    pub fn applied(&self, guard: &Guard) -> std::io::Result<Option<AppliedSettings>> {
-        let Self::Written { path, value } = self else { return Ok(None) };
+    /// Changes the machine's setting, until the result is dropped; `None` if the advice changes none.
+    pub fn apply(&self, guard: &Guard) -> std::io::Result<Option<AppliedSettings>> {
+        let Self::FileWrite { path, value } = self else { return Ok(None) };
         let setting = SettingRequest::parse(path, value).map_err(std::io::Error::other)?;
         let applied = guard.apply(&[setting]);
         match applied.settings.is_empty() {
@@ -99,25 +99,25 @@ mod tests {
         let lines: Vec<String> = of_tune.chain(of_doctor).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
         for line in lines {
-            let followed = Step::read(&line).followed(&format!("od -An -td4 {file}"));
-            let output = std::process::Command::new("sh").args(["-c", &followed]).output().unwrap();
-            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0", "{followed}");
+            let command = Step::read(&line).command(&format!("od -An -td4 {file}"));
+            let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0", "{command}");
         }
     }
 
     #[test]
     fn what_is_advised_is_done_as_it_says() {
         let read = |line: &str| Step::read(line);
-        assert_eq!(read("chrt --fifo 80 PROGRAM …").followed("p 1"), "exec chrt --fifo 80 p 1");
-        let above = |priority| read("chrt --fifo 80 PROGRAM …").above(Some(priority)).followed("p");
+        assert_eq!(read("chrt --fifo 80 PROGRAM …").command("p 1"), "exec chrt --fifo 80 p 1");
+        let above = |priority| read("chrt --fifo 80 PROGRAM …").above(Some(priority)).command("p");
         assert_eq!([above(70), above(90)], ["exec chrt --fifo 80 p", "exec chrt --fifo 91 p"]);
         let slack = "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts";
-        assert_eq!(read(slack).followed("p"), "{ echo 1 > /proc/$$/timerslack_ns; } > /dev/null\nexec p");
+        assert_eq!(read(slack).command("p"), "{ echo 1 > /proc/$$/timerslack_ns; } > /dev/null\nexec p");
         let held = "exec 9>/dev/cpu_dma_latency; printf '\\\\0\\\\0\\\\0\\\\0' >&9";
-        assert_eq!(read(held).followed("p"), format!("{{ {held}; }} > /dev/null\nexec p"));
+        assert_eq!(read(held).command("p"), format!("{{ {held}; }} > /dev/null\nexec p"));
         let call = "in a program of your own, call `mlockall(MCL_CURRENT | MCL_FUTURE)` before its loop";
         assert_eq!(read(call), Step::InProgram("mlockall"));
-        let written = Step::Written { path: "/sys/fs/cgroup/a/cpu.max".into(), value: "max 10000".into() };
+        let written = Step::FileWrite { path: "/sys/fs/cgroup/a/cpu.max".into(), value: "max 10000".into() };
         assert_eq!(read("echo \"max 10000\" | sudo tee /sys/fs/cgroup/a/cpu.max"), written);
         assert!(matches!(read("echo $$ | sudo tee /x/tasks   # moves this shell"), Step::InShell(_)));
         assert!(matches!(

@@ -1,5 +1,5 @@
-//! False remedies: what howlate advises against a cause is done while the cause is made, and what it changes is measured, with
-//! and without by turns, by a program that stamps its own wake-ups.
+//! `cargo xtask truth remedies`: follows howlate's advice against a provoked cause, and measures its effect, with and without in
+//! alternation, by a program that stamps its own wake-ups.
 
 mod advice;
 mod rows;
@@ -14,33 +14,33 @@ use howlate_analyse::quantile_ranks;
 use howlate_guard::Guard;
 use howlate_linux::sched;
 use howlate_model::Policy;
-use rows::{Making, Of, ROWS, Row, Trial};
+use rows::{CauseSetup, LatenessStatistic, ROWS, RemedyRow, RemedyTrial};
 use serde_json::Value;
 
-use super::claims::{Claim, Scores, score};
-use super::sleeper::{Sleeper, latenesses, run};
+use super::claims::{TruthClaim, Scores, score};
+use super::sleeper::{SleeperProgram, latenesses, run};
 use crate::bench::{json, median};
 
-/// Of the sleeper.
+/// Period of the sleeper, µs.
 const PERIOD_US: u64 = 2_000;
-/// With and without each piece of advice. Nine let one of them be the other way round.
+/// Pairs with and without each piece of advice. With nine, one may contradict the others.
 const PAIRS: usize = 9;
 
-/// Settings of the machine come from a guardian, so that they go back.
-struct Trying<'a> {
+/// Settings of the machine are changed by the guard, which restores them.
+struct RemedyTrials<'a> {
     program: &'a Path,
-    sleeper: &'a Sleeper,
+    sleeper: &'a SleeperProgram,
     guard: &'a Guard,
-    /// How long howlate looks, and each half of a pair lasts.
+    /// Half of howlate's measurement, and the length of each run of a pair.
     lasts: Duration,
 }
 
-/// Tries every row, and tells of each what came of it.
-pub fn try_all(program: &Path, sleeper: &Sleeper, lasts: Duration, scores: &mut Scores) {
+/// Tries every row, and prints the verdicts.
+pub fn try_all(program: &Path, sleeper: &SleeperProgram, lasts: Duration, scores: &mut Scores) {
     let guard = Guard::default();
-    let trying = Trying { program, sleeper, guard: &guard, lasts };
+    let trials = RemedyTrials { program, sleeper, guard: &guard, lasts };
     for row in ROWS {
-        let verdict = trying.row(row, scores).unwrap_or_else(|error| format!("not tried here: {error}"));
+        let verdict = trials.row(row, scores).unwrap_or_else(|error| format!("not tried here: {error}"));
         println!("{}: {}\n  {}: {verdict}", row.cause, row.what, row.finding);
     }
     for caveat in guard.end() {
@@ -48,43 +48,43 @@ pub fn try_all(program: &Path, sleeper: &Sleeper, lasts: Duration, scores: &mut 
     }
 }
 
-impl Trying<'_> {
-    fn row(&self, row: &Row, scores: &mut Scores) -> io::Result<String> {
-        let making = match &row.trial {
-            Trial::Made(making) => making,
-            Trial::NotHere(reason) => return Ok(format!("not tried here: {reason}")),
+impl RemedyTrials<'_> {
+    fn row(&self, row: &RemedyRow, scores: &mut Scores) -> io::Result<String> {
+        let setup = match &row.trial {
+            RemedyTrial::Possible(setup) => setup,
+            RemedyTrial::NotHere(reason) => return Ok(format!("not tried here: {reason}")),
         };
-        let made = (making.make)(self.guard)?;
-        let enter = made.enter();
-        let advice = match making.policy {
-            Some(policy) => self.advised(row, policy, &enter)?,
+        let cause = (setup.make)(self.guard)?;
+        let enter = cause.enter();
+        let advice = match setup.policy {
+            Some(policy) => self.measured_advice(row, policy, &enter)?,
             None => Ok(self.doctor(row.finding, &enter)?),
         };
         let advice = match advice {
             Ok(advice) => advice,
             Err(why_not) => return Ok(why_not),
         };
-        let mut all = Vec::new();
+        let mut verdicts = Vec::new();
         for line in advice.lines {
             let step = Step::read(&line).above(advice.priority_above);
             if let Step::NotHere(_) = step {
-                all.push(format!("not tried here: `{line}`"));
+                verdicts.push(format!("not tried here: `{line}`"));
                 continue;
             }
-            let pairs = self.pairs(making, &step, &enter)?;
-            let (verdict, right) = judged(&pairs);
+            let pairs = self.pairs(setup, &step, &enter)?;
+            let (verdict, right) = judge(&pairs);
             let right = right && advice.says_on_what_it_depends;
             let above =
                 advice.priority_above.map_or_else(String::new, |cause| format!(", above priority {cause}"));
             let verdict = format!("{} {verdict} by `{line}`{above}", if right { "right:" } else { "wrong:" });
-            score(scores, Claim::Remedies, right, || format!("{}, {}: {verdict}", row.cause, row.what));
-            all.push(verdict);
+            score(scores, TruthClaim::Remedies, right, || format!("{}, {}: {verdict}", row.cause, row.what));
+            verdicts.push(verdict);
         }
-        Ok(all.join("; "))
+        Ok(verdicts.join("; "))
     }
 
-    /// What howlate advises while it measures beside the cause; or why there is nothing to try.
-    fn advised(&self, row: &Row, policy: &str, enter: &str) -> io::Result<Result<Advice, String>> {
+    /// howlate's advice from measuring under the cause; or why there is nothing to try.
+    fn measured_advice(&self, row: &RemedyRow, policy: &str, enter: &str) -> io::Result<Result<RemedyAdvice, String>> {
         let measuring = format!(
             "{enter}exec {} cyclic --why --quiet --no-save --json --rounds 2 --threads 1 --period {PERIOD_US}us --duration {}ms \
              --policy {policy}",
@@ -96,45 +96,45 @@ impl Trying<'_> {
             .as_array()
             .into_iter()
             .flatten()
-            .filter_map(|one| one["why"]["causes"].as_array());
-        let same: Vec<&Value> = causes.flatten().filter(|one| one["kind"] == row.cause).collect();
+            .filter_map(|result| result["why"]["causes"].as_array());
+        let same: Vec<&Value> = causes.flatten().filter(|cause| cause["kind"] == row.cause).collect();
         if same.is_empty() {
             return Ok(Err("not tried here: the cause did not come about".to_owned()));
         }
-        let is_of_row = |one: &&&Value| row.finding.split(", ").any(|id| one["remedy"]["finding"] == id);
+        let is_of_row = |cause: &&&Value| row.finding.split(", ").any(|id| cause["remedy"]["finding"] == id);
         let Some(cause) = same.iter().find(is_of_row) else {
             return Ok(Err("not tried here: nothing is advised".to_owned()));
         };
-        // Advice that depends on something is followed where it says what.
+        // Advice with a condition is followed if it names the condition.
         let priority_above = match cause["remedy"]["only_if"] == "lower_priority" {
             true => cause["pid"].as_u64().and_then(|pid| priority_of(u32::try_from(pid).ok()?)),
             false => None,
         };
         let says_on_what_it_depends = cause["real_time"] != true || priority_above.is_some();
-        Ok(Ok(Advice { lines: lines(&cause["remedy"]), priority_above, says_on_what_it_depends }))
+        Ok(Ok(RemedyAdvice { lines: lines(&cause["remedy"]), priority_above, says_on_what_it_depends }))
     }
 
-    /// What doctor says.
-    fn doctor(&self, finding: &str, enter: &str) -> io::Result<Advice> {
+    /// The advice of `howlate doctor` for a finding.
+    fn doctor(&self, finding: &str, enter: &str) -> io::Result<RemedyAdvice> {
         let asking = format!("{enter}exec {} doctor --json", self.program.display());
-        // Its status tells how bad it is.
+        // A non-zero status only means that there are findings.
         let output = Command::new("sh").args(["-c", &asking]).output()?;
         let result: Value = serde_json::from_slice(&output.stdout)?;
-        let found = result["findings"].as_array().into_iter().flatten().find(|one| one["id"] == finding);
-        let lines = found.map(|one| lines(&one["remedy"])).unwrap_or_default();
-        Ok(Advice { lines, priority_above: None, says_on_what_it_depends: true })
+        let found = result["findings"].as_array().into_iter().flatten().find(|entry| entry["id"] == finding);
+        let lines = found.map(|entry| lines(&entry["remedy"])).unwrap_or_default();
+        Ok(RemedyAdvice { lines, priority_above: None, says_on_what_it_depends: true })
     }
 
     /// Lateness without the advice and with it, pair by pair, in random order.
-    fn pairs(&self, making: &Making, step: &Step, enter: &str) -> io::Result<Vec<(f64, f64)>> {
+    fn pairs(&self, setup: &CauseSetup, step: &Step, enter: &str) -> io::Result<Vec<(f64, f64)>> {
         let wakeups = self.lasts.as_micros() as u64 / PERIOD_US;
-        let program = self.sleeper.command(PERIOD_US, wakeups, making.options);
-        let program = format!("{}{program}", making.before);
-        let late = |line: &str| run(line).map(|stamps| lateness(&latenesses(&stamps, PERIOD_US), making.of));
+        let program = self.sleeper.command(PERIOD_US, wakeups, setup.options);
+        let program = format!("{}{program}", setup.before);
+        let late = |line: &str| run(line).map(|stamps| lateness(&latenesses(&stamps, PERIOD_US), setup.statistic));
         let without = || late(&format!("{enter}exec {program}"));
         let with = || {
-            let applied = step.applied(self.guard)?;
-            let with = late(&format!("{enter}{}", step.followed(&program)));
+            let applied = step.apply(self.guard)?;
+            let with = late(&format!("{enter}{}", step.command(&program)));
             drop(applied);
             with
         };
@@ -146,12 +146,12 @@ impl Trying<'_> {
     }
 }
 
-/// What is to be done, line by line, each by itself.
-struct Advice {
+/// Lines of advice, each to be tried by itself.
+struct RemedyAdvice {
     lines: Vec<String>,
-    /// The priority of the thread that had the CPU, where it is said that a higher one is needed.
+    /// The priority of the delaying thread, if the advice says that a higher one is needed.
     priority_above: Option<u32>,
-    /// Against a real-time thread no priority helps that is not higher.
+    /// Whether advice against a real-time thread says that its priority has to be exceeded.
     says_on_what_it_depends: bool,
 }
 
@@ -159,20 +159,20 @@ fn priority_of(tid: u32) -> Option<u32> {
     sched::policy(tid).ok().and_then(Policy::priority).map(u32::from)
 }
 
-fn lateness(all: &[f64], of: Of) -> f64 {
-    match of {
-        Of::Median => median(all),
-        Of::Mean => all.iter().sum::<f64>() / all.len().max(1) as f64,
+fn lateness(all: &[f64], statistic: LatenessStatistic) -> f64 {
+    match statistic {
+        LatenessStatistic::Median => median(all),
+        LatenessStatistic::Mean => all.iter().sum::<f64>() / all.len().max(1) as f64,
     }
 }
 
 fn lines(remedy: &Value) -> Vec<String> {
     let lines = remedy["apply"].as_array().into_iter().flatten();
-    lines.filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    lines.filter_map(|line| line.as_str().map(str::to_owned)).collect()
 }
 
-/// Whether it became less late: the 95 % interval of the median difference lies below zero.
-fn judged(pairs: &[(f64, f64)]) -> (String, bool) {
+/// A sentence, and whether the advice helps: the 95 % interval of the median difference is below zero.
+fn judge(pairs: &[(f64, f64)]) -> (String, bool) {
     let [before, after] = [0, 1].map(|side| {
         let all: Vec<f64> = pairs.iter().map(|pair| if side == 0 { pair.0 } else { pair.1 }).collect();
         median(&all) / 1_000.0
@@ -197,22 +197,22 @@ mod tests {
     fn priority_helps_beside_others_as_it_is_advised() {
         let Some(program) = program() else { return };
         let folder = tempfile::tempdir().unwrap();
-        let Ok(sleeper) = Sleeper::compile(folder.path()) else { return skip("there is no C compiler") };
+        let Ok(sleeper) = SleeperProgram::compile(folder.path()) else { return skip("there is no C compiler") };
         let (guard, mut scores) = (Guard::default(), Scores::new());
         let lasts = Duration::from_millis(300);
-        let trying = Trying { program: &program, sleeper: &sleeper, guard: &guard, lasts };
-        let is_it = |row: &&Row| row.what == "an ordinary thread beside three others";
-        let told = trying.row(ROWS.iter().find(is_it).unwrap(), &mut scores).unwrap();
-        let Some(score) = scores.get(&Claim::Remedies) else { return skip(&told) };
+        let trials = RemedyTrials { program: &program, sleeper: &sleeper, guard: &guard, lasts };
+        let is_selected = |row: &&RemedyRow| row.what == "an ordinary thread beside three others";
+        let verdict = trials.row(ROWS.iter().find(is_selected).unwrap(), &mut scores).unwrap();
+        let Some(score) = scores.get(&TruthClaim::Remedies) else { return skip(&verdict) };
         assert_eq!((score.tried, score.wrong.clone()), (1, Vec::new()));
     }
 
     #[test]
     fn advice_is_right_where_every_doubt_is_on_one_side() {
-        let (told, right) = judged(&[(9_000.0, 1_000.0); 6]);
-        assert_eq!((told.as_str(), right), ("9.0 → 1.0 µs, difference -8.0 to -8.0", true));
+        let (sentence, right) = judge(&[(9_000.0, 1_000.0); 6]);
+        assert_eq!((sentence.as_str(), right), ("9.0 → 1.0 µs, difference -8.0 to -8.0", true));
         let one_worse = [(9e3, 1e3), (9e3, 1e3), (9e3, 1e3), (9e3, 1e3), (9e3, 1e3), (1e3, 9e3)];
-        assert!(!judged(&one_worse).1, "six pairs have no room for cause");
-        assert!(!judged(&[(9e3, 1e3); 5]).1, "five are too few");
+        assert!(!judge(&one_worse).1, "six pairs have no room for cause");
+        assert!(!judge(&[(9e3, 1e3); 5]).1, "five are too few");
     }
 }

@@ -1,62 +1,63 @@
-//! The rows of the table cause → remedy, and how each cause is made here.
+//! The table of causes and remedies, and how each cause is provoked.
 
 use std::io;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use howlate_guard::{Guard, QuotaCgroup};
 use howlate_linux::sched;
 use howlate_model::Span;
 use howlate_procfs::{Cgroup, CpuCgroups, Root, SELF};
 
-use super::super::contenders::{Manner, Rivals};
+use super::super::contenders::{RivalOptions, Rivals};
+use crate::bench::KilledOnDrop;
 
-/// A row: whom a cause makes late, and what howlate advises.
-pub struct Row {
+/// A cause of lateness, and howlate's advice against it.
+pub struct RemedyRow {
     pub cause: &'static str,
-    /// Who is late, beside whom.
+    /// The late thread, and what delays it.
     pub what: &'static str,
-    /// The findings that are advised: one of them.
+    /// IDs of the expected findings, of which one has to be advised.
     pub finding: &'static str,
-    pub trial: Trial,
+    pub trial: RemedyTrial,
 }
 
-pub enum Trial {
-    Made(Making),
-    /// It cannot be tried here, and why.
+pub enum RemedyTrial {
+    Possible(CauseSetup),
+    /// Cannot be provoked here, and why.
     NotHere(&'static str),
 }
 
-/// Which lateness is compared: of what comes with every wake-up, the usual one; else the mean, in which long waits count.
+/// The statistic that is compared: the median for delays of every wake-up; else the mean, in which rare long waits count.
 #[derive(Clone, Copy)]
-pub enum Of {
+pub enum LatenessStatistic {
     Median,
     Mean,
 }
 
-/// How a cause is made, and who is late.
-pub struct Making {
-    /// The policy of howlate's threads, to which the advice is given; `None` where howlate's own threads cannot meet the cause:
-    /// the advice is then what `howlate doctor` says.
+/// How a cause is provoked, and the late program.
+pub struct CauseSetup {
+    /// The policy of howlate's threads, for which the advice is. `None` if the cause cannot affect them: the advice is then from
+    /// `howlate doctor`.
     pub policy: Option<&'static str>,
-    /// What the sleeper is started with, advice or not.
+    /// Command before the sleeper's, with and without the advice.
     pub before: &'static str,
     /// Options with which howlate is run.
     pub options: &'static [&'static str],
-    pub of: Of,
-    pub make: fn(&Guard) -> io::Result<Made>,
+    pub statistic: LatenessStatistic,
+    pub make: fn(&Guard) -> io::Result<RunningCause>,
 }
 
-/// What makes the cause, until it is dropped.
+/// Threads, processes and group that are the cause, until they are dropped.
 #[derive(Default)]
-pub struct Made {
+pub struct RunningCause {
     _rivals: Vec<Rivals>,
-    _processes: Vec<Killed>,
+    _processes: Vec<KilledOnDrop>,
     group: Option<QuotaCgroup>,
     cpu: Option<u32>,
 }
 
-impl Made {
-    /// What a shell runs before the late program, to be where the cause is.
+impl RunningCause {
+    /// Shell commands that put the late program into the group and on the CPU of the cause.
     pub fn enter(&self) -> String {
         let into = |group: &QuotaCgroup| format!("echo $$ > {}/cgroup.procs\n", group.path());
         let bound = |cpu: u32| format!("taskset -cp {cpu} $$ > /dev/null\n");
@@ -68,51 +69,41 @@ impl Made {
     }
 }
 
-/// A process that ends with this.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
 fn last_cpu() -> u32 {
     sched::bindable_cpus().ok().and_then(|cpus| cpus.iter().max()).unwrap_or(0)
 }
 
-/// Beside rivals, all on one CPU.
-fn beside(all: &[(&[&str], Manner)]) -> Made {
+/// Rivals on the CPU of the late program.
+fn beside(rivals: &[(&[&str], RivalOptions)]) -> RunningCause {
     let cpu = Some(last_cpu());
-    let start = |(names, manner): &(&[&str], Manner)| Rivals::start(names, Manner { cpu, ..*manner });
-    Made { _rivals: all.iter().map(start).collect(), cpu, ..Made::default() }
+    let start = |(names, options): &(&[&str], RivalOptions)| Rivals::start(names, RivalOptions { cpu, ..*options });
+    RunningCause { _rivals: rivals.iter().map(start).collect(), cpu, ..RunningCause::default() }
 }
 
-const ORDINARY: Manner = Manner { priority: None, cpu: None, awake: false, syncs: false };
-const AWAKE: Manner = Manner { awake: true, ..ORDINARY };
+const ORDINARY: RivalOptions = RivalOptions { priority: None, cpu: None, awake: false, syncs: false };
+const AWAKE: RivalOptions = RivalOptions { awake: true, ..ORDINARY };
 
-const fn at(priority: u32) -> Manner {
-    Manner { priority: Some(priority), ..ORDINARY }
+const fn at(priority: u32) -> RivalOptions {
+    RivalOptions { priority: Some(priority), ..ORDINARY }
 }
 
-/// In a group whose quota somebody else uses up.
-fn throttled(guard: &Guard) -> io::Result<Made> {
-    // Long stops, beside which whatever else the machine does is little.
+/// A group whose quota is used up by another process.
+fn throttled(guard: &Guard) -> io::Result<RunningCause> {
+    // Long throttling, compared with which other delays are small.
     let group = group(guard, Span::from_millis(10), Span::from_millis(100))?;
     let script = format!("echo $$ > {}/cgroup.procs; while :; do :; done", group.path());
     let spender = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).spawn()?;
-    Ok(Made { group: Some(group), _processes: vec![Killed(spender)], ..Made::default() })
+    Ok(RunningCause { group: Some(group), _processes: vec![KilledOnDrop(spender)], ..RunningCause::default() })
 }
 
-/// In a group of the first hierarchy, which begins without real-time running time where the kernel divides that.
-fn without_real_time(guard: &Guard) -> io::Result<Made> {
+/// A group of cgroup v1, which has no real-time budget at first if the kernel has `RT_GROUP_SCHED`.
+fn without_real_time(guard: &Guard) -> io::Result<RunningCause> {
     let group = group(guard, Span::from_millis(100), Span::from_millis(100))?;
     let share = std::fs::read_to_string(format!("{}/cpu.rt_runtime_us", group.path()));
     if share.map_or(true, |share| share.trim() != "0") {
         return Err(io::Error::other("this kernel does not divide real-time running time among groups"));
     }
-    Ok(Made { group: Some(group), ..beside(&[(&["rival-a", "rival-b", "rival-c"], ORDINARY)]) })
+    Ok(RunningCause { group: Some(group), ..beside(&[(&["rival-a", "rival-b", "rival-c"], ORDINARY)]) })
 }
 
 fn group(guard: &Guard, quota: Span, period: Span) -> io::Result<QuotaCgroup> {
@@ -130,182 +121,182 @@ const AT_TEN: &str = "sh -c 'chrt -p $$ | grep -q SCHED_FIFO || exec chrt --fifo
 
 const NEEDS_RESTART: &str = "it takes a restart";
 
-pub const ROWS: &[Row] = &[
-    Row {
+pub const ROWS: &[RemedyRow] = &[
+    RemedyRow {
         cause: "timer_slack",
         what: "an ordinary thread",
         finding: "timer_slack",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
             before: "",
             options: &[],
-            of: Of::Median,
-            make: |_| Ok(Made::default()),
+            statistic: LatenessStatistic::Median,
+            make: |_| Ok(RunningCause::default()),
         }),
     },
-    Row {
+    RemedyRow {
         cause: "idle_exit",
         what: "a real-time thread on an idle CPU",
         finding: "cpu_dma_latency",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("fifo:80"),
             before: "chrt --fifo 80 ",
             options: &[],
-            of: Of::Median,
-            make: |_| Ok(Made { cpu: Some(last_cpu()), ..Made::default() }),
+            statistic: LatenessStatistic::Median,
+            make: |_| Ok(RunningCause { cpu: Some(last_cpu()), ..RunningCause::default() }),
         }),
     },
-    Row {
+    RemedyRow {
         cause: "idle_exit",
         what: "any thread",
         finding: "idle_states",
-        trial: Trial::NotHere("this machine has no idle state that takes long to leave"),
+        trial: RemedyTrial::NotHere("this machine has no idle state that takes long to leave"),
     },
-    Row {
+    RemedyRow {
         cause: "interrupt",
         what: "any thread, of a device",
         finding: "interrupt_affinity",
-        trial: Trial::NotHere("advised beside isolated CPUs, and it takes a restart to have any"),
+        trial: RemedyTrial::NotHere("advised beside isolated CPUs, and it takes a restart to have any"),
     },
-    Row {
+    RemedyRow {
         cause: "softirq",
         what: "any thread, NET_RX and the like",
         finding: "interrupt_affinity",
-        trial: Trial::NotHere("advised beside isolated CPUs, and it takes a restart to have any"),
+        trial: RemedyTrial::NotHere("advised beside isolated CPUs, and it takes a restart to have any"),
     },
-    Row {
+    RemedyRow {
         cause: "thread",
         what: "an ordinary thread beside three others",
         finding: "realtime_permission",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
             before: "",
             options: &[],
-            of: Of::Mean,
+            statistic: LatenessStatistic::Mean,
             make: |_| Ok(beside(&[(&["rival-a", "rival-b", "rival-c"], ORDINARY)])),
         }),
     },
-    Row {
+    RemedyRow {
         cause: "thread",
         what: "an ordinary thread beside three that never sleep",
         finding: "nice_permission",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: None,
             before: "",
             options: &["work_us=300"],
-            of: Of::Mean,
+            statistic: LatenessStatistic::Mean,
             make: |_| Ok(beside(&[(&["rival-a", "rival-b", "rival-c"], AWAKE)])),
         }),
     },
-    Row {
+    RemedyRow {
         cause: "thread",
         what: "the same in a group that may run nothing real-time",
         finding: "rt_group_scheduling",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
             before: IF_ALLOWED,
             options: &[],
-            of: Of::Mean,
+            statistic: LatenessStatistic::Mean,
             make: without_real_time,
         }),
     },
-    Row {
+    RemedyRow {
         cause: "thread",
         what: "an ordinary thread beside one of fifo:70",
         finding: "realtime_permission",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
             before: "",
             options: &[],
-            of: Of::Mean,
+            statistic: LatenessStatistic::Mean,
             make: |_| Ok(beside(&[(&["above"], at(70))])),
         }),
     },
-    Row {
+    RemedyRow {
         cause: "thread",
         what: "an ordinary thread beside one of fifo:90",
         finding: "realtime_permission",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
             before: "",
             options: &[],
-            of: Of::Mean,
+            statistic: LatenessStatistic::Mean,
             make: |_| Ok(beside(&[(&["far-above"], at(90))])),
         }),
     },
-    Row {
+    RemedyRow {
         cause: "thread",
         what: "a fifo:10 thread beside one of fifo:20",
         finding: "realtime_permission",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("fifo:10"),
             before: AT_TEN,
             options: &[],
-            of: Of::Mean,
+            statistic: LatenessStatistic::Mean,
             make: |_| Ok(beside(&[(&["above"], at(20))])),
         }),
     },
-    Row {
+    RemedyRow {
         cause: "thread",
         what: "a real-time thread held by an ordinary one in the kernel",
         finding: "preemption",
-        trial: Trial::NotHere(NEEDS_RESTART),
+        trial: RemedyTrial::NotHere(NEEDS_RESTART),
     },
-    Row {
+    RemedyRow {
         cause: "thread",
         what: "a real-time thread beside others",
         finding: "isolated_cpus",
-        trial: Trial::NotHere(NEEDS_RESTART),
+        trial: RemedyTrial::NotHere(NEEDS_RESTART),
     },
-    Row {
+    RemedyRow {
         cause: "throttled",
         what: "an ordinary thread in a group whose quota is used up",
         finding: "cpu_quota",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
             before: "",
             options: &[],
-            of: Of::Mean,
+            statistic: LatenessStatistic::Mean,
             make: throttled,
         }),
     },
-    Row {
+    RemedyRow {
         cause: "rt_throttled",
         what: "a fifo:80 thread, beside a fifo:50 one that never sleeps",
         finding: "fair_server, rt_throttling",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("fifo:80"),
             before: "chrt --fifo 80 ",
             options: &[],
-            of: Of::Mean,
+            statistic: LatenessStatistic::Mean,
             make: |_| {
-                let spins = Manner { awake: true, ..at(50) };
+                let spins = RivalOptions { awake: true, ..at(50) };
                 Ok(beside(&[(&["starved"], AWAKE), (&["spins"], spins)]))
             },
         }),
     },
-    Row {
+    RemedyRow {
         cause: "page_fault",
         what: "a real-time thread whose pages are taken back",
         finding: "memory_lock",
-        trial: Trial::Made(Making {
+        trial: RemedyTrial::Possible(CauseSetup {
             policy: None,
             before: "chrt --fifo 80 ",
             options: &["pages"],
-            of: Of::Mean,
-            make: |_| Ok(Made::default()),
+            statistic: LatenessStatistic::Mean,
+            make: |_| Ok(RunningCause::default()),
         }),
     },
-    Row {
+    RemedyRow {
         cause: "page_fault",
         what: "any thread",
         finding: "swap, transparent_huge_pages, numa_balancing",
-        trial: Trial::NotHere("there is no swap, no second node, and huge pages are as they should be"),
+        trial: RemedyTrial::NotHere("there is no swap, no second node, and huge pages are as they should be"),
     },
-    Row {
+    RemedyRow {
         cause: "hypervisor",
         what: "any thread",
         finding: "steal, hypervisor",
-        trial: Trial::NotHere("only the host can do it"),
+        trial: RemedyTrial::NotHere("only the host can do it"),
     },
 ];
