@@ -148,7 +148,9 @@ fn judge(samples: &[ResourceSample]) -> bool {
     let (Some(first), Some(last)) = (samples.get(..sixth), samples.get(samples.len() - sixth..)) else {
         return false;
     };
-    let most = |samples: &[ResourceSample], of: fn(&ResourceSample) -> u64| samples.iter().map(of).max().unwrap_or_default();
+    let most = |samples: &[ResourceSample], of: fn(&ResourceSample) -> u64| {
+        samples.iter().map(of).max().unwrap_or_default()
+    };
     let memory = most(last, |sample| sample.memory).saturating_sub(most(first, |sample| sample.memory));
     let descriptors =
         most(last, |sample| sample.descriptors).saturating_sub(most(first, |sample| sample.descriptors));

@@ -54,7 +54,13 @@ pub fn run_for(time: Span) -> io::Result<()> {
     for looking in &mut all {
         end(&mut looking.program.0, looking.name)?;
         let name = format!("{}: MiB at most", looking.name);
-        limits.judge(&BenchFigure { name: &name, value: looking.most, interval: None, most: MOST, unit: "MiB" });
+        limits.judge(&BenchFigure {
+            name: &name,
+            value: looking.most,
+            interval: None,
+            most: MOST,
+            unit: "MiB",
+        });
     }
     limits.verdict()
 }

@@ -58,7 +58,13 @@ pub fn run_for(time: Span) -> io::Result<()> {
         most: MOST_MEMORY,
         unit: "MiB",
     });
-    limits.judge(&BenchFigure { name: "more of a CPU", value: more, interval: None, most: MOST_CPU, unit: "%" });
+    limits.judge(&BenchFigure {
+        name: "more of a CPU",
+        value: more,
+        interval: None,
+        most: MOST_CPU,
+        unit: "%",
+    });
     let lost = missing["incidents_lost"].as_f64().unwrap_or(f64::NAN);
     limits.judge(&BenchFigure { name: "incidents lost", value: lost, interval: None, most: 0.0, unit: "" });
     limits.verdict()
@@ -112,7 +118,10 @@ struct RecorderUsage {
 }
 
 impl RecorderUsage {
-    fn beside(time: Span, start_others: impl FnOnce(&Path) -> io::Result<Vec<KilledOnDrop>>) -> io::Result<Self> {
+    fn beside(
+        time: Span,
+        start_others: impl FnOnce(&Path) -> io::Result<Vec<KilledOnDrop>>,
+    ) -> io::Result<Self> {
         let (program, folder) = (built()?, tempfile::tempdir()?);
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
         let (place, out) = (folder.path().join("recorder"), folder.path().join("kept"));

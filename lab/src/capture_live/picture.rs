@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::styled::{TextStyle, StyledText};
+use super::styled::{StyledText, TextStyle};
 
 /// One capture.
 pub(super) struct Capture {

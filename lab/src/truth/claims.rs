@@ -194,7 +194,8 @@ fn check_single(
         return;
     }
     let first = all.partition_point(|stretch| stretch.until <= part.from);
-    let overlapping: Vec<&Stretch> = all[first..].iter().take_while(|stretch| stretch.from < part.until).collect();
+    let overlapping: Vec<&Stretch> =
+        all[first..].iter().take_while(|stretch| stretch.from < part.until).collect();
     let held = |stretch: &&&Stretch| overlap(stretch, part.from, part.until);
     let Some(most) = overlapping.iter().max_by_key(held) else { return };
     let what = || format!("{part:?}, the witness: {overlapping:?}");

@@ -48,7 +48,8 @@ impl Rivals {
 
     /// A process whose control group is short of memory.
     pub fn reclaimed() -> Self {
-        let reclaimed = ReclaimedProcess::start().inspect_err(|error| eprintln!("not tried here: {error}")).ok();
+        let reclaimed =
+            ReclaimedProcess::start().inspect_err(|error| eprintln!("not tried here: {error}")).ok();
         Self { ended: Arc::default(), threads: Vec::new(), reclaimed }
     }
 

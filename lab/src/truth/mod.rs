@@ -31,7 +31,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use claims::{TruthClaim, Scores, judge, score};
+use claims::{Scores, TruthClaim, judge, score};
 use contenders::Rivals;
 use serde_json::Value;
 use sleeper::SleeperProgram;

@@ -15,7 +15,7 @@ use howlate_linux::clock;
 use howlate_model::Span;
 use serde_json::Value;
 
-use super::claims::{TruthClaim, Scores, score};
+use super::claims::{Scores, TruthClaim, score};
 use super::turns::{OnCpu, turns};
 use super::witness::{Instance, OF_THREADS};
 

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::claims::{TruthClaim, Scores, score};
+use super::claims::{Scores, TruthClaim, score};
 use super::contenders::{RivalOptions, Rivals};
 use super::sleeper::{SleeperProgram, Stamp, stamps};
 use super::turns::{OnCpu, turns};
@@ -62,8 +62,9 @@ fn once(
     let result = of_program.find(|result| result["condition"]["mechanism"] == mechanism).cloned();
     let Some(mut result) = result else { return Err(io::Error::other("watch saw nothing of the sleeper")) };
     let caveats = document["caveats"].as_array().into_iter().flatten();
-    let missed =
-        caveats.filter(|caveat| caveat["caveat"] == "wakeups_not_seen").filter_map(|caveat| caveat["count"].as_u64());
+    let missed = caveats
+        .filter(|caveat| caveat["caveat"] == "wakeups_not_seen")
+        .filter_map(|caveat| caveat["count"].as_u64());
     result["not_seen"] = missed.sum::<u64>().into();
     let tid = result["in_force"]["tid"].as_u64().and_then(|tid| u32::try_from(tid).ok());
     let turns = tid.and_then(|tid| turns(&text).remove(&tid)).unwrap_or_default();

@@ -156,7 +156,9 @@ fn stretches(text: &str) -> Witness {
     let mut cpus: HashMap<u32, CpuState> = HashMap::new();
     let mut names: HashMap<u32, HashSet<String>> = HashMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let Some(TraceLine { cpu: number, name, pid, micros, event, fields }) = parse_line(line) else { continue };
+        let Some(TraceLine { cpu: number, name, pid, micros, event, fields }) = parse_line(line) else {
+            continue;
+        };
         let cpu = cpus.entry(number).or_default();
         cpu.events.push(micros);
         names.entry(pid).or_default().insert(name.to_owned());

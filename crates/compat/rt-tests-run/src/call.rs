@@ -1,4 +1,4 @@
-//! A call in another program's place.
+//! Calls as oslat, hwlatdetect or cyclicdeadline.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,21 +7,19 @@ use std::process::ExitCode;
 use crate::streams::Streams;
 use howlate_rt_tests::Compat;
 
-use crate::failure::Failure;
+use crate::common::COMPAT_VARIABLE;
+use crate::error::RtTestsError;
 use crate::{cyclicdeadline, hwlatdetect, oslat};
 
-/// Says the dialect where neither `--compat` nor the program's name does.
-const DIALECT: &str = "HOWLATE_COMPAT";
-
-/// Whose place is taken.
+/// The program that howlate stands in for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Program {
+enum RtTestsProgram {
     Oslat,
     Hwlatdetect,
     Cyclicdeadline,
 }
 
-impl Program {
+impl RtTestsProgram {
     const ALL: [Self; 3] = [Self::Oslat, Self::Hwlatdetect, Self::Cyclicdeadline];
 
     const fn name(self) -> &'static str {
@@ -33,78 +31,82 @@ impl Program {
     }
 }
 
-/// A call as one of them: under its name, or by the command.
+/// A call by the name of such a program, or by howlate's subcommand of that name.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Call {
-    program: Program,
-    words: Vec<String>,
-    /// The dialect that the program's name asks for.
-    named: Option<Compat>,
+pub struct RtTestsCall {
+    program: RtTestsProgram,
+    arguments: Vec<String>,
+    /// Version in the program name, as in `oslat-2.10`.
+    program_compat: Option<Compat>,
 }
 
-impl Call {
-    /// The call, if the program's name or the first word says so: `oslat`, `oslat-2.10`, `hwlatdetect`.
+impl RtTestsCall {
+    /// The call, if the program name or the first argument is `oslat`, `oslat-2.10`, `hwlatdetect`…; else `None`.
     pub fn from_arguments(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
-        let mut words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
-        let file = Path::new(words.first()?).file_name()?.to_string_lossy().into_owned();
-        let by_name = |program: Program| {
+        let mut arguments: Vec<String> =
+            arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+        let file = Path::new(arguments.first()?).file_name()?.to_string_lossy().into_owned();
+        let by_name = |program: RtTestsProgram| {
             let rest = file.strip_prefix(program.name())?;
-            let named = rest.strip_prefix('-').and_then(|version| version.parse().ok());
-            (rest.is_empty() || named.is_some()).then_some((program, named))
+            let program_compat = rest.strip_prefix('-').and_then(|version| version.parse().ok());
+            (rest.is_empty() || program_compat.is_some()).then_some((program, program_compat))
         };
-        if let Some((program, named)) = Program::ALL.into_iter().find_map(by_name) {
-            return Some(Self { program, words: words.split_off(1), named });
+        if let Some((program, program_compat)) = RtTestsProgram::ALL.into_iter().find_map(by_name) {
+            return Some(Self { program, arguments: arguments.split_off(1), program_compat });
         }
-        let word = words.get(1)?;
-        let program = Program::ALL.into_iter().find(|program| word == program.name())?;
-        Some(Self { program, words: words.split_off(2), named: None })
+        let argument = arguments.get(1)?;
+        let program = RtTestsProgram::ALL.into_iter().find(|program| argument == program.name())?;
+        Some(Self { program, arguments: arguments.split_off(2), program_compat: None })
     }
 
-    /// A call of oslat by the command, with these words behind it.
-    pub const fn as_oslat(words: Vec<String>) -> Self {
-        Self { program: Program::Oslat, words, named: None }
+    /// `howlate oslat` with these arguments.
+    pub const fn as_oslat(arguments: Vec<String>) -> Self {
+        Self { program: RtTestsProgram::Oslat, arguments, program_compat: None }
     }
 
-    /// A call of hwlatdetect by the command, with these words behind it.
-    pub const fn as_hwlatdetect(words: Vec<String>) -> Self {
-        Self { program: Program::Hwlatdetect, words, named: None }
+    /// `howlate hwlatdetect` with these arguments.
+    pub const fn as_hwlatdetect(arguments: Vec<String>) -> Self {
+        Self { program: RtTestsProgram::Hwlatdetect, arguments, program_compat: None }
     }
 
-    /// A call of cyclicdeadline by the command, with these words behind it.
-    pub const fn as_cyclicdeadline(words: Vec<String>) -> Self {
-        Self { program: Program::Cyclicdeadline, words, named: None }
+    /// `howlate cyclicdeadline` with these arguments.
+    pub const fn as_cyclicdeadline(arguments: Vec<String>) -> Self {
+        Self { program: RtTestsProgram::Cyclicdeadline, arguments, program_compat: None }
     }
 
-    /// The words but for `--compat`, and the dialect that is asked for.
-    fn dialect(&self) -> Result<(Vec<String>, Compat), Failure> {
-        let mut words = self.words.clone();
-        let place = words.iter().position(|word| word == "--compat" || word.starts_with("--compat="));
-        let asked = place.map(|place| {
-            let word = words.remove(place);
-            let joined = word.strip_prefix("--compat=").map(str::to_owned);
-            joined.unwrap_or_else(|| if place < words.len() { words.remove(place) } else { String::new() })
+    /// The arguments without `--compat`, and the version of rt-tests.
+    fn split_compat(&self) -> Result<(Vec<String>, Compat), RtTestsError> {
+        let mut arguments = self.arguments.clone();
+        let index =
+            arguments.iter().position(|argument| argument == "--compat" || argument.starts_with("--compat="));
+        let option_value = index.map(|index| {
+            let argument = arguments.remove(index);
+            let attached = argument.strip_prefix("--compat=").map(str::to_owned);
+            attached.unwrap_or_else(|| {
+                if index < arguments.len() { arguments.remove(index) } else { String::new() }
+            })
         });
-        let asked = asked.or_else(|| match self.named {
+        let version = option_value.or_else(|| match self.program_compat {
             Some(_) => None,
-            None => std::env::var_os(DIALECT).map(|asked| asked.to_string_lossy().into_owned()),
+            None => std::env::var_os(COMPAT_VARIABLE).map(|value| value.to_string_lossy().into_owned()),
         });
-        let compat =
-            asked.map(|text| text.parse::<Compat>().map_err(|error| Failure::Refused(error.to_string())));
-        Ok((words, compat.transpose()?.or(self.named).unwrap_or_default()))
+        let compat = version
+            .map(|text| text.parse::<Compat>().map_err(|error| RtTestsError::Invalid(error.to_string())));
+        Ok((arguments, compat.transpose()?.or(self.program_compat).unwrap_or_default()))
     }
 
-    /// Does what the program would do.
+    /// Runs as the program.
     pub fn run(&self, streams: Streams) -> ExitCode {
-        let status = self.dialect().and_then(|(words, compat)| match self.program {
-            Program::Oslat => oslat::run(&words, compat, streams),
-            Program::Hwlatdetect => hwlatdetect::run(&words, streams),
-            Program::Cyclicdeadline => cyclicdeadline::run(&words, compat, streams),
+        let status = self.split_compat().and_then(|(arguments, compat)| match self.program {
+            RtTestsProgram::Oslat => oslat::run(&arguments, compat, streams),
+            RtTestsProgram::Hwlatdetect => hwlatdetect::run(&arguments, streams),
+            RtTestsProgram::Cyclicdeadline => cyclicdeadline::run(&arguments, compat, streams),
         });
-        let said = |failure: Failure| {
-            streams.say(&failure.text(self.program.name()));
-            failure.status()
+        let report = |error: RtTestsError| {
+            streams.say(&error.text(self.program.name()));
+            error.status()
         };
-        ExitCode::from(status.unwrap_or_else(said))
+        ExitCode::from(status.unwrap_or_else(report))
     }
 }
 
@@ -112,27 +114,32 @@ impl Call {
 mod tests {
     use super::*;
 
-    fn call(line: &str) -> Option<Call> {
-        Call::from_arguments(line.split_whitespace().map(OsString::from))
+    fn call(line: &str) -> Option<RtTestsCall> {
+        RtTestsCall::from_arguments(line.split_whitespace().map(OsString::from))
     }
 
     #[test]
-    fn the_name_or_the_first_word_says_whose_place_is_taken() {
-        let of = |line: &str| call(line).map(|call| (call.program, call.words.len(), call.named));
-        assert_eq!(of("/usr/bin/oslat -D 1"), Some((Program::Oslat, 2, None)));
-        assert_eq!(of("oslat-2.4 -q"), Some((Program::Oslat, 1, Some(Compat::V2_4))));
-        assert_eq!(of("howlate hwlatdetect --watch"), Some((Program::Hwlatdetect, 1, None)));
-        assert_eq!(of("cyclicdeadline-2.10"), Some((Program::Cyclicdeadline, 0, Some(Compat::V2_10))));
-        assert_eq!((of("howlate gaps"), of("oslat-x"), of("howlate")), (None, None, None));
+    fn the_program_name_or_the_first_argument_selects_the_program() {
+        let fields =
+            |line: &str| call(line).map(|call| (call.program, call.arguments.len(), call.program_compat));
+        assert_eq!(fields("/usr/bin/oslat -D 1"), Some((RtTestsProgram::Oslat, 2, None)));
+        assert_eq!(fields("oslat-2.4 -q"), Some((RtTestsProgram::Oslat, 1, Some(Compat::V2_4))));
+        assert_eq!(fields("howlate hwlatdetect --watch"), Some((RtTestsProgram::Hwlatdetect, 1, None)));
+        assert_eq!(
+            fields("cyclicdeadline-2.10"),
+            Some((RtTestsProgram::Cyclicdeadline, 0, Some(Compat::V2_10)))
+        );
+        assert_eq!((fields("howlate gaps"), fields("oslat-x"), fields("howlate")), (None, None, None));
     }
 
     #[test]
-    fn the_dialect_is_taken_out_of_the_words() {
-        let dialect = |line: &str| call(line).unwrap().dialect().ok();
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        assert_eq!(dialect("oslat --compat 2.4 -q"), Some((words(&["-q"]), Compat::V2_4)));
-        assert_eq!(dialect("oslat-2.4 -q --compat=2.10"), Some((words(&["-q"]), Compat::V2_10)));
-        assert_eq!(dialect("oslat-2.4"), Some((words(&[]), Compat::V2_4)));
-        assert_eq!(dialect("oslat --compat=3"), None);
+    fn compat_is_removed_from_the_arguments() {
+        let split = |line: &str| call(line).unwrap().split_compat().ok();
+        let owned =
+            |arguments: &[&str]| arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>();
+        assert_eq!(split("oslat --compat 2.4 -q"), Some((owned(&["-q"]), Compat::V2_4)));
+        assert_eq!(split("oslat-2.4 -q --compat=2.10"), Some((owned(&["-q"]), Compat::V2_10)));
+        assert_eq!(split("oslat-2.4"), Some((owned(&[]), Compat::V2_4)));
+        assert_eq!(split("oslat --compat=3"), None);
     }
 }

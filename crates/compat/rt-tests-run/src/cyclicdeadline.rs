@@ -1,6 +1,5 @@
-//! cyclicdeadline.
+//! Runs as cyclicdeadline.
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,188 +8,191 @@ use howlate_measure::{DeadlineEnd, DeadlinePlan, DeadlineThread, DeadlineThreads
 use howlate_model::{Latency, MonotonicTime, Span, ThresholdAction};
 use howlate_rt_tests::Compat;
 use howlate_rt_tests::cyclicdeadline::{
-    Options, Refusal, Tally, broken, intervals, json, main_thread, missed, read, table, thread_ids,
-    thread_settings, trace_mark, usage,
+    CyclicdeadlineEarlyExit, CyclicdeadlineOptions, DeadlineThreadStats, break_lines, intervals, json,
+    main_thread, missed_periods, parse, table, thread_ids, thread_settings, trace_mark, usage,
 };
 
+use crate::common::{interruption_flag, now, run_facts, stop_trace, write_file};
 use crate::deadline_refusal::DeadlineRefusal;
-use crate::failure::Failure;
-use crate::interruption::on_signals;
-use crate::kernel_trace::stop_trace;
-use crate::run_facts::{now, run_facts};
+use crate::error::RtTestsError;
 use crate::streams::Streams;
 
-/// How often the table is drawn, as in the original.
-const DRAWN: Span = Span::from_millis(10);
-/// How often latencies are collected where nobody watches.
-const COLLECTED: Span = Span::from_millis(100);
+/// Refresh interval of the table, as in the original.
+const SCREEN_INTERVAL: Span = Span::from_millis(10);
+/// Interval between collections of latencies with `--quiet`.
+const QUIET_INTERVAL: Span = Span::from_millis(100);
 
-/// Does what cyclicdeadline would do; returns the exit status.
-pub(crate) fn run(words: &[String], dialect: Compat, streams: Streams) -> Result<u8, Failure> {
+/// Runs as cyclicdeadline; returns the exit status.
+pub(crate) fn run(arguments: &[String], compat: Compat, streams: Streams) -> Result<u8, RtTestsError> {
     let started = now();
-    let interrupted = on_signals()?;
+    let interrupted = interruption_flag()?;
     let bindable = sched::bindable_cpus().unwrap_or_default();
-    let options = match read(words, &bindable, dialect) {
+    let options = match parse(arguments, &bindable, compat) {
         Ok(options) => options,
-        Err(Refusal::Help) => return Ok(streams.print(&usage(dialect)).map(|()| 0)?),
-        Err(Refusal::Unreadable(text)) => {
-            streams.print(&usage(dialect))?;
-            return Err(Failure::Unreadable(text));
+        Err(CyclicdeadlineEarlyExit::Help) => return Ok(streams.print(&usage(compat)).map(|()| 0)?),
+        Err(CyclicdeadlineEarlyExit::GetoptError(text)) => {
+            streams.print(&usage(compat))?;
+            return Err(RtTestsError::GetoptError(text));
         }
-        Err(Refusal::Invalid(text)) => return Err(Failure::Refused(text)),
+        Err(CyclicdeadlineEarlyExit::Invalid(text)) => return Err(RtTestsError::Invalid(text)),
     };
-    if options.says_all {
+    if options.reports_all_cpus {
         streams.print("Using all CPUS\n")?;
     }
     if let Err(error) = memory::lock_all() {
         streams.say(&format!("cyclicdeadline: WARN: memory is not locked: {error}\n"));
     }
-    let told = Told { options: &options, streams };
-    told.info(&intervals(&options, turn()))?;
-    let threads = begin(&options, &interrupted, streams)?;
-    told.debug(&thread_ids(threads.tids()))?;
-    told.debug(&thread_settings(&options, threads.tids()))?;
-    told.debug(&main_thread(std::process::id()))?;
+    let printer = DescriptionPrinter { options: &options, streams };
+    printer.info(&intervals(&options, work_time()))?;
+    let threads = start_threads(&options, &interrupted, streams)?;
+    printer.debug(&thread_ids(threads.tids()))?;
+    printer.debug(&thread_settings(&options, threads.tids()))?;
+    printer.debug(&main_thread(std::process::id()))?;
     let ends = options.seconds.map(|seconds| clock::now().plus(Span::from_secs(seconds)));
-    let mut run = Run::new(&options, threads.tids(), streams);
+    let mut run = DeadlineRun::new(&options, threads.tids(), streams);
     let end = run.watch(threads, ends, &interrupted)?;
-    run.tell(&end, started)
+    run.report(&end, started)
 }
 
-/// What the original prints, or only if it is asked, on standard error then.
-struct Told<'a> {
-    options: &'a Options,
+/// Prints descriptions of the threads: version 2.4 always on standard output, later ones on standard error and only with
+/// `--verbose` or `--debug`.
+struct DescriptionPrinter<'a> {
+    options: &'a CyclicdeadlineOptions,
     streams: Streams,
 }
 
-impl Told<'_> {
-    fn info(&self, text: &str) -> Result<(), Failure> {
-        self.tell(text, "INFO: ", self.options.verbose)
+impl DescriptionPrinter<'_> {
+    fn info(&self, text: &str) -> Result<(), RtTestsError> {
+        self.describe(text, "INFO: ", self.options.verbose)
     }
 
-    fn debug(&self, text: &str) -> Result<(), Failure> {
-        self.tell(text, "DEBUG: ", self.options.debug)
+    fn debug(&self, text: &str) -> Result<(), RtTestsError> {
+        self.describe(text, "DEBUG: ", self.options.debug)
     }
 
-    fn tell(&self, text: &str, prefix: &str, is_asked: bool) -> Result<(), Failure> {
-        if !self.options.dialect.is_silent() {
+    fn describe(&self, text: &str, prefix: &str, is_enabled: bool) -> Result<(), RtTestsError> {
+        if !self.options.compat.is_silent() {
             return Ok(self.streams.print(text)?);
         }
-        let lines = text.lines().filter(|_| is_asked);
+        let lines = text.lines().filter(|_| is_enabled);
         lines.for_each(|line| self.streams.say(&format!("{prefix}{line}\n")));
         Ok(())
     }
 }
 
-/// What a thread does in each period: it reads the clock.
-fn turn() -> Span {
-    let began = clock::raw();
-    clock::raw().since(began)
+/// Time of a thread's work in each period, which is to read the clock.
+fn work_time() -> Span {
+    let start = clock::raw();
+    clock::raw().since(start)
 }
 
-fn begin(
-    options: &Options,
+fn start_threads(
+    options: &CyclicdeadlineOptions,
     interrupted: &Arc<AtomicBool>,
     streams: Streams,
-) -> Result<DeadlineThreads, Failure> {
-    let asked = options.threads.iter().map(|thread| DeadlineThread {
+) -> Result<DeadlineThreads, RtTestsError> {
+    let threads = options.threads.iter().map(|thread| DeadlineThread {
         runtime: Span::from_micros(thread.runtime_us),
         period: Span::from_micros(thread.period_us),
     });
     let plan = DeadlinePlan {
-        threads: asked.collect(),
+        threads: threads.collect(),
         cpus: options.cpus.clone(),
-        stop_above: options.break_above_us.map(above),
-        on_above: on_above(options, streams),
+        stop_above: options.break_above_us.map(threshold),
+        on_above: threshold_action(options, streams),
         interrupted: Arc::clone(interrupted),
     };
-    let refused = |refused| Box::new(DeadlineRefusal::new(refused, &plan.threads, options.cpus.clone()));
-    Ok(DeadlineThreads::begin(&plan).map_err(refused)?)
+    let refusal = |error| Box::new(DeadlineRefusal::new(error, &plan.threads, options.cpus.clone()));
+    Ok(DeadlineThreads::begin(&plan).map_err(refusal)?)
 }
 
-/// Latencies count in whole microseconds, so that one of 20.9 µs does not exceed 20.
-fn above(micros: u64) -> Span {
+/// The threshold as the engine compares it. Latencies are truncated to microseconds, so 20.9 µs does not exceed 20.
+fn threshold(micros: u64) -> Span {
     Span::from_nanos(micros.saturating_mul(1_000).saturating_add(999))
 }
 
-fn on_above(options: &Options, streams: Streams) -> Option<ThresholdAction> {
+fn threshold_action(options: &CyclicdeadlineOptions, streams: Streams) -> Option<ThresholdAction> {
     let above_us = options.break_above_us.filter(|_| options.tracemark)?;
     stop_trace(move |latency| trace_mark(latency, above_us), streams)
 }
 
-/// A run under way.
-struct Run<'a> {
-    options: &'a Options,
-    tallies: Vec<Tally>,
+struct DeadlineRun<'a> {
+    options: &'a CyclicdeadlineOptions,
+    thread_stats: Vec<DeadlineThreadStats>,
     streams: Streams,
 }
 
-impl<'a> Run<'a> {
-    fn new(options: &'a Options, tids: &[u32], streams: Streams) -> Self {
-        let tallies = options.threads.iter().zip(tids).map(|(thread, tid)| Tally::new(*thread, *tid));
-        Self { options, tallies: tallies.collect(), streams }
+impl<'a> DeadlineRun<'a> {
+    fn new(options: &'a CyclicdeadlineOptions, tids: &[u32], streams: Streams) -> Self {
+        let thread_stats =
+            options.threads.iter().zip(tids).map(|(thread, tid)| DeadlineThreadStats::new(*thread, *tid));
+        Self { options, thread_stats: thread_stats.collect(), streams }
     }
 
-    /// Collects until it is over, interrupted, or a latency is above the threshold.
+    /// Collects latencies until `ends`, a signal, or a latency above the threshold.
     fn watch(
         &mut self,
         threads: DeadlineThreads,
         ends: Option<MonotonicTime>,
         interrupted: &AtomicBool,
-    ) -> Result<DeadlineEnd, Failure> {
-        let every = if self.options.quiet { COLLECTED } else { DRAWN };
+    ) -> Result<DeadlineEnd, RtTestsError> {
+        let interval = if self.options.quiet { QUIET_INTERVAL } else { SCREEN_INTERVAL };
         loop {
-            let left = ends.map_or(every, |ends| ends.since(clock::now()));
-            if left.is_zero() || interrupted.load(Ordering::Relaxed) || threads.are_stopped() {
+            let remaining = ends.map_or(interval, |ends| ends.since(clock::now()));
+            if remaining.is_zero() || interrupted.load(Ordering::Relaxed) || threads.are_stopped() {
                 break;
             }
             self.draw()?;
-            // A signal makes the look come earlier.
-            drop(clock::sleep_for(every.min(left)));
+            // A signal ends the sleep early.
+            drop(clock::sleep_for(interval.min(remaining)));
             threads.drain(&mut |thread, latency| self.add(thread, latency));
         }
         Ok(threads.end(&mut |thread, latency| self.add(thread, latency)))
     }
 
     fn add(&mut self, thread: usize, latency: Latency) {
-        if let Some(tally) = self.tallies.get_mut(thread) {
-            tally.add(latency);
+        if let Some(stats) = self.thread_stats.get_mut(thread) {
+            stats.add(latency);
         }
     }
 
-    /// Draws the table, and goes back to its beginning.
-    fn draw(&self) -> Result<(), Failure> {
+    /// Prints the table and moves the cursor back to its first line.
+    fn draw(&self) -> Result<(), RtTestsError> {
         if self.options.quiet {
             return Ok(());
         }
-        Ok(self.streams.print(&format!("{}\x1b[{}A", table(&self.tallies), self.tallies.len()))?)
+        Ok(self.streams.print(&format!("{}\x1b[{}A", table(&self.thread_stats), self.thread_stats.len()))?)
     }
 
     /// Prints and writes the results; returns the exit status.
-    fn tell(&self, end: &DeadlineEnd, started: String) -> Result<u8, Failure> {
+    fn report(&self, end: &DeadlineEnd, started: String) -> Result<u8, RtTestsError> {
         if self.options.quiet {
-            self.streams.print(&table(&self.tallies))?;
+            self.streams.print(&table(&self.thread_stats))?;
         } else {
             self.draw()?;
-            self.streams.print(&format!("\x1b[{}B", self.tallies.len() + 2))?;
+            self.streams.print(&format!("\x1b[{}B", self.thread_stats.len() + 2))?;
         }
-        let above = end.above.and_then(|(thread, latency)| Some((self.tallies.get(thread)?.tid(), latency)));
+        let above =
+            end.above.and_then(|(thread, latency)| Some((self.thread_stats.get(thread)?.tid(), latency)));
         if let Some((tid, latency)) = above {
-            self.streams.print(&broken(tid, latency))?;
+            self.streams.print(&break_lines(tid, latency))?;
         }
         self.warn(end);
         if let Some(path) = &self.options.json {
-            let text = json(self.options.dialect, &self.tallies, &run_facts(started));
-            let refused = |source| Failure::File { path: path.display().to_string(), source };
-            fs::write(path, text).map_err(refused)?;
+            let text = json(self.options.compat, &self.thread_stats, &run_facts(started));
+            write_file(path, &text)?;
         }
         Ok(0)
     }
 
-    /// What the numbers do not tell.
+    /// Warns of circumstances that the table does not show.
     fn warn(&self, end: &DeadlineEnd) {
         let warn = |text: String| self.streams.say(&format!("cyclicdeadline: WARN: {text}\n"));
-        self.tallies.iter().enumerate().filter_map(|(number, tally)| missed(number, tally)).for_each(warn);
+        self.thread_stats
+            .iter()
+            .enumerate()
+            .filter_map(|(number, stats)| missed_periods(number, stats))
+            .for_each(warn);
         if end.lost > 0 {
             warn(format!("{} latencies came faster than they could be counted", end.lost));
         }

@@ -1,4 +1,4 @@
-//! Why the kernel gives a thread no `SCHED_DEADLINE`, in words, and what to type.
+//! Explains why the kernel refuses `SCHED_DEADLINE` for a thread, with a hint.
 
 use std::fmt;
 use std::io;
@@ -15,152 +15,155 @@ const INVALID: i32 = 22;
 /// `CAP_SYS_NICE` of `<linux/capability.h>`.
 const SYS_NICE: u32 = 23;
 
-/// What was refused, and what of the machine explains it.
+/// The error, with the facts that explain it.
 #[derive(Debug)]
 pub(crate) struct DeadlineRefusal {
-    refused: DeadlineSetupError,
-    /// What the thread asked for.
-    asked: Option<DeadlineThread>,
-    /// How many threads did.
-    threads: usize,
-    /// CPUs that were named.
-    named: Option<CpuSet>,
-    facts: Facts,
+    error: DeadlineSetupError,
+    /// Runtime and period of the refused thread.
+    thread: Option<DeadlineThread>,
+    thread_count: usize,
+    /// CPUs of `-a`; `None` without `-a`.
+    option_cpus: Option<CpuSet>,
+    limits: SchedulerLimits,
 }
 
-/// What the kernel looks at.
+/// Permissions and settings that the kernel checks.
 #[derive(Debug, Default)]
-struct Facts {
-    may: bool,
-    /// Where the calling process may run, and where it could be bound to.
+struct SchedulerLimits {
+    has_sys_nice: bool,
+    /// Affinity of the calling process.
     allowed: CpuSet,
+    /// CPUs to which the process can bind threads.
     bindable: CpuSet,
     online: CpuSet,
-    /// Of each period of all CPUs, in microseconds: what real-time and deadline threads get.
+    /// Time of each period that real-time and deadline threads get on every CPU.
     runtime_us: Option<i64>,
     period_us: Option<i64>,
-    /// Shortest and longest period.
-    shortest_us: Option<i64>,
-    longest_us: Option<i64>,
+    /// Limits of the period; `None` if the kernel does not publish them.
+    min_period_us: Option<i64>,
+    max_period_us: Option<i64>,
 }
 
-impl Facts {
+impl SchedulerLimits {
     fn read() -> Self {
         let root = Root::live();
         let number = |name: &str| root.read(&format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok();
         Self {
-            may: Status::read_own(&root).has_bit("CapEff", SYS_NICE).unwrap_or(true),
+            has_sys_nice: Status::read_own(&root).has_bit("CapEff", SYS_NICE).unwrap_or(true),
             allowed: sched::affinity().unwrap_or_default(),
             bindable: sched::bindable_cpus().unwrap_or_default(),
             online: read_cpu_list(&root, "/sys/devices/system/cpu/online"),
             runtime_us: number("sched_rt_runtime_us"),
             period_us: number("sched_rt_period_us"),
-            shortest_us: number("sched_deadline_period_min_us"),
-            longest_us: number("sched_deadline_period_max_us"),
+            min_period_us: number("sched_deadline_period_min_us"),
+            max_period_us: number("sched_deadline_period_max_us"),
         }
     }
 
-    /// What all deadline threads get of the CPUs, in percent.
-    fn share(&self) -> i64 {
+    /// Time for deadline threads, in percent of each CPU.
+    fn deadline_percent(&self) -> i64 {
         let (runtime, period) = (self.runtime_us.unwrap_or(950_000), self.period_us.unwrap_or(1_000_000));
         runtime.saturating_mul(100).checked_div(period).unwrap_or(0)
     }
 }
 
-/// What it comes from.
+/// Cause of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    /// The right to ask.
-    Right,
-    /// CPUs that are not all that the kernel balances together.
+enum RefusalCause {
+    /// Missing permission.
+    Permission,
+    /// An affinity that is not a whole root domain.
     Affinity,
-    /// Nothing is set aside for such threads.
-    NoShare,
-    /// More than is left.
+    /// `kernel.sched_rt_runtime_us` is 0.
+    NoDeadlineTime,
+    /// Not enough bandwidth left.
     Bandwidth,
-    /// Runtime and period themselves.
-    Lengths,
-    /// What the kernel reports.
+    /// Invalid runtime or period.
+    InvalidParameters,
+    /// The kernel reports other parameters than those set.
     ReadBack,
     Other,
 }
 
 impl DeadlineRefusal {
-    /// Reads what explains it.
+    /// Reads the facts that explain `error`.
     pub(crate) fn new(
-        refused: DeadlineSetupError,
+        error: DeadlineSetupError,
         threads: &[DeadlineThread],
-        named: Option<CpuSet>,
+        option_cpus: Option<CpuSet>,
     ) -> Self {
-        let asked = threads.get(refused.thread).copied();
-        Self { refused, asked, threads: threads.len(), named, facts: Facts::read() }
+        let thread = threads.get(error.thread).copied();
+        Self { error, thread, thread_count: threads.len(), option_cpus, limits: SchedulerLimits::read() }
     }
 
+    /// CPUs on which the threads were to run.
     fn cpus(&self) -> &CpuSet {
-        self.named.as_ref().unwrap_or(&self.facts.allowed)
+        self.option_cpus.as_ref().unwrap_or(&self.limits.allowed)
     }
 
-    /// As `__sched_setscheduler` and `__checkparam_dl` in `kernel/sched/` refuse it.
-    fn cause(&self) -> Cause {
-        let Facts { may, online, runtime_us, .. } = &self.facts;
-        match (self.refused.step, self.refused.source.raw_os_error()) {
-            (DeadlineStep::ReadBack, _) => Cause::ReadBack,
-            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if !may => Cause::Right,
-            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if *runtime_us == Some(0) => Cause::NoShare,
-            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if self.cpus() != online => Cause::Affinity,
-            // It has the right, but not that of the host.
-            (DeadlineStep::Policy, Some(NOT_PERMITTED)) => Cause::Right,
-            (DeadlineStep::Policy, Some(BUSY)) => Cause::Bandwidth,
-            (DeadlineStep::Policy, Some(INVALID)) => Cause::Lengths,
-            _ => Cause::Other,
+    /// Follows the checks of `__sched_setscheduler` and `__checkparam_dl` in `kernel/sched/`.
+    fn cause(&self) -> RefusalCause {
+        let SchedulerLimits { has_sys_nice, online, runtime_us, .. } = &self.limits;
+        match (self.error.step, self.error.source.raw_os_error()) {
+            (DeadlineStep::ReadBack, _) => RefusalCause::ReadBack,
+            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if !has_sys_nice => RefusalCause::Permission,
+            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if *runtime_us == Some(0) => {
+                RefusalCause::NoDeadlineTime
+            }
+            (DeadlineStep::Policy, Some(NOT_PERMITTED)) if self.cpus() != online => RefusalCause::Affinity,
+            // CAP_SYS_NICE in this user namespace, but not in the initial one.
+            (DeadlineStep::Policy, Some(NOT_PERMITTED)) => RefusalCause::Permission,
+            (DeadlineStep::Policy, Some(BUSY)) => RefusalCause::Bandwidth,
+            (DeadlineStep::Policy, Some(INVALID)) => RefusalCause::InvalidParameters,
+            _ => RefusalCause::Other,
         }
     }
 
-    /// What it answered, without the error's number.
-    fn kernels_words(&self) -> String {
-        let source: &io::Error = &self.refused.source;
+    /// The kernel's error message, without the error number.
+    fn kernel_message(&self) -> String {
+        let source: &io::Error = &self.error.source;
         source.raw_os_error().map_or_else(|| source.to_string(), |number| OsError(number).message())
     }
 
-    /// Percent of a CPU that the thread asks for.
+    /// Requested runtime in percent of the period.
     fn percent(&self) -> u64 {
-        let of = |asked: DeadlineThread| {
-            asked.runtime.as_nanos().saturating_mul(100).checked_div(asked.period.as_nanos())
+        let percent = |thread: DeadlineThread| {
+            thread.runtime.as_nanos().saturating_mul(100).checked_div(thread.period.as_nanos())
         };
-        self.asked.and_then(of).unwrap_or(0)
+        self.thread.and_then(percent).unwrap_or(0)
     }
 
-    /// Shortest and longest period, in microseconds; the kernel's own where it tells none.
-    fn periods(&self) -> (i64, i64) {
-        (self.facts.shortest_us.unwrap_or(100), self.facts.longest_us.unwrap_or(1 << 22))
+    /// Shortest and longest period in microseconds; the kernel's defaults if it does not publish them.
+    fn period_limits(&self) -> (i64, i64) {
+        (self.limits.min_period_us.unwrap_or(100), self.limits.max_period_us.unwrap_or(1 << 22))
     }
 
-    /// What to type.
+    /// Remedy; `None` if there is none.
     pub(crate) fn hint(&self) -> Option<String> {
         let cpus = self.cpus();
         Some(match self.cause() {
-            Cause::Right => {
+            RefusalCause::Permission => {
                 "run it as root (`sudo`), or with CAP_SYS_NICE, outside of user namespaces such as rootless containers".to_owned()
             }
-            Cause::NoShare => "`sysctl kernel.sched_rt_runtime_us=950000`".to_owned(),
-            Cause::Affinity => {
-                let all = match &self.named {
-                    _ if self.facts.bindable != self.facts.online => "start it outside of the cpuset or container that keeps it there",
+            RefusalCause::NoDeadlineTime => "`sysctl kernel.sched_rt_runtime_us=950000`".to_owned(),
+            RefusalCause::Affinity => {
+                let remedy = match &self.option_cpus {
+                    _ if self.limits.bindable != self.limits.online => "start it outside of the cpuset or container that keeps it there",
                     Some(_) => "leave the CPUs of `-a` out",
                     None => "`-a` alone takes all of them",
                 };
                 format!(
-                    "{all}; or make CPUs {cpus} a partition (cgroup v2: `cpuset.cpus.partition`), and start it there; or switch the \
+                    "{remedy}; or make CPUs {cpus} a partition (cgroup v2: `cpuset.cpus.partition`), and start it there; or switch the \
                      kernel's check off, and real-time throttling with it: `sysctl kernel.sched_rt_runtime_us=-1`"
                 )
             }
-            Cause::Bandwidth if self.threads > 1 => "fewer threads, `-t 1`; or end other programs with such threads".to_owned(),
-            Cause::Bandwidth => "end other programs with such threads; `ps -eLo cls,pid,comm | grep DLN` lists them".to_owned(),
-            Cause::Lengths => {
-                let (shortest, _) = self.periods();
+            RefusalCause::Bandwidth if self.thread_count > 1 => "fewer threads, `-t 1`; or end other programs with such threads".to_owned(),
+            RefusalCause::Bandwidth => "end other programs with such threads; `ps -eLo cls,pid,comm | grep DLN` lists them".to_owned(),
+            RefusalCause::InvalidParameters => {
+                let (shortest, _) = self.period_limits();
                 format!("`-i 1000`, or at least `-i {shortest}`, and no more threads than CPUs")
             }
-            Cause::ReadBack | Cause::Other => return None,
+            RefusalCause::ReadBack | RefusalCause::Other => return None,
         })
     }
 }
@@ -169,44 +172,46 @@ impl std::error::Error for DeadlineRefusal {}
 
 impl fmt::Display for DeadlineRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (thread, Facts { bindable, online, .. }) = (self.refused.thread, &self.facts);
-        let source = self.kernels_words();
+        let (thread, SchedulerLimits { bindable, online, .. }) = (self.error.thread, &self.limits);
+        let source = self.kernel_message();
         match self.cause() {
-            Cause::Right => write!(f, "this user may not run threads under SCHED_DEADLINE ({source})"),
-            Cause::NoShare => {
+            RefusalCause::Permission => {
+                write!(f, "this user may not run threads under SCHED_DEADLINE ({source})")
+            }
+            RefusalCause::NoDeadlineTime => {
                 write!(
                     f,
                     "no time is set aside for threads under SCHED_DEADLINE: kernel.sched_rt_runtime_us is 0 ({source})"
                 )
             }
-            Cause::Affinity => write!(
+            RefusalCause::Affinity => write!(
                 f,
                 "threads under SCHED_DEADLINE cannot be kept on CPUs {}: the kernel wants them on all CPUs that it balances \
                  together, usually {online} ({source})",
                 self.cpus()
             ),
-            Cause::Bandwidth => write!(
+            RefusalCause::Bandwidth => write!(
                 f,
                 "thread {thread} asks for {} % of a CPU, and not so much is left: all threads under SCHED_DEADLINE, also those \
                  of other programs, get {} % of each of CPUs {bindable} ({source})",
                 self.percent(),
-                self.facts.share()
+                self.limits.deadline_percent()
             ),
-            Cause::Lengths => {
-                let micros = |of: fn(DeadlineThread) -> u64| self.asked.map_or(0, of) / 1_000;
+            RefusalCause::InvalidParameters => {
+                let micros = |nanos: fn(DeadlineThread) -> u64| self.thread.map_or(0, nanos) / 1_000;
                 let (runtime, period) =
-                    (micros(|one| one.runtime.as_nanos()), micros(|one| one.period.as_nanos()));
-                let (shortest, longest) = self.periods();
+                    (micros(|thread| thread.runtime.as_nanos()), micros(|thread| thread.period.as_nanos()));
+                let (shortest, longest) = self.period_limits();
                 write!(
                     f,
                     "thread {thread} asks for {runtime} us in each {period} us; the kernel takes runtimes from 2 us, and periods from \
                      {shortest} to {longest} us ({source})"
                 )
             }
-            Cause::ReadBack => {
+            RefusalCause::ReadBack => {
                 write!(f, "the kernel took the runtime and the period of thread {thread}, and reports others")
             }
-            Cause::Other => write!(f, "thread {thread} cannot run under SCHED_DEADLINE: {source}"),
+            RefusalCause::Other => write!(f, "thread {thread} cannot run under SCHED_DEADLINE: {source}"),
         }
     }
 }
@@ -217,74 +222,94 @@ mod tests {
 
     use super::*;
 
-    fn refusal(step: DeadlineStep, number: i32, named: Option<&str>, threads: usize) -> DeadlineRefusal {
+    fn refusal(
+        step: DeadlineStep,
+        number: i32,
+        option_cpus: Option<&str>,
+        thread_count: usize,
+    ) -> DeadlineRefusal {
         let all: CpuSet = "0-3".parse().unwrap();
-        let asked = DeadlineThread { runtime: Span::from_micros(30), period: Span::from_micros(50) };
+        let thread = DeadlineThread { runtime: Span::from_micros(30), period: Span::from_micros(50) };
         DeadlineRefusal {
-            refused: DeadlineSetupError { thread: 1, step, source: io::Error::from_raw_os_error(number) },
-            asked: Some(asked),
-            threads,
-            named: named.map(|cpus| cpus.parse().unwrap()),
-            facts: Facts {
-                may: true,
+            error: DeadlineSetupError { thread: 1, step, source: io::Error::from_raw_os_error(number) },
+            thread: Some(thread),
+            thread_count,
+            option_cpus: option_cpus.map(|cpus| cpus.parse().unwrap()),
+            limits: SchedulerLimits {
+                has_sys_nice: true,
                 allowed: all.clone(),
                 bindable: all.clone(),
                 online: all,
                 runtime_us: Some(950_000),
                 period_us: Some(1_000_000),
-                shortest_us: Some(100),
-                longest_us: Some(4_194_304),
+                min_period_us: Some(100),
+                max_period_us: Some(4_194_304),
             },
         }
     }
 
     #[track_caller]
-    fn check(refusal: &DeadlineRefusal, cause: Cause, text: &str, hint: &str) {
+    fn check(refusal: &DeadlineRefusal, cause: RefusalCause, text: &str, hint: &str) {
         assert_eq!(refusal.cause(), cause);
-        let said = refusal.to_string();
-        assert!(said.contains(text), "{said}");
-        let hinted = refusal.hint().unwrap_or_default();
-        assert!(hinted.contains(hint), "{hinted}");
+        let message = refusal.to_string();
+        assert!(message.contains(text), "{message}");
+        let remedy = refusal.hint().unwrap_or_default();
+        assert!(remedy.contains(hint), "{remedy}");
     }
 
     #[test]
-    fn each_refusal_says_what_it_comes_from_and_what_to_type() {
-        let permitted = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
-        check(&permitted, Cause::Right, "this user may not", "outside of user namespaces");
-        let named = refusal(DeadlineStep::Policy, NOT_PERMITTED, Some("1"), 1);
+    fn each_refusal_has_a_cause_and_a_hint() {
+        let initial_namespace = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
         check(
-            &named,
-            Cause::Affinity,
+            &initial_namespace,
+            RefusalCause::Permission,
+            "this user may not",
+            "outside of user namespaces",
+        );
+        let pinned = refusal(DeadlineStep::Policy, NOT_PERMITTED, Some("1"), 1);
+        check(
+            &pinned,
+            RefusalCause::Affinity,
             "on CPUs 1: the kernel wants them on all",
             "leave the CPUs of `-a` out; or",
         );
         let mut inherited = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
-        inherited.facts.allowed = "2".parse().unwrap();
-        check(&inherited, Cause::Affinity, "on CPUs 2: ", "`-a` alone takes all");
+        inherited.limits.allowed = "2".parse().unwrap();
+        check(&inherited, RefusalCause::Affinity, "on CPUs 2: ", "`-a` alone takes all");
         let mut contained = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
-        (contained.facts.allowed, contained.facts.bindable) = ("2".parse().unwrap(), "2".parse().unwrap());
-        check(&contained, Cause::Affinity, "on CPUs 2: ", "outside of the cpuset or container");
+        (contained.limits.allowed, contained.limits.bindable) = ("2".parse().unwrap(), "2".parse().unwrap());
+        check(&contained, RefusalCause::Affinity, "on CPUs 2: ", "outside of the cpuset or container");
         let mut unprivileged = refusal(DeadlineStep::Policy, NOT_PERMITTED, Some("1"), 1);
-        unprivileged.facts.may = false;
-        check(&unprivileged, Cause::Right, "this user may not", "run it as root");
-        let mut nothing = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
-        nothing.facts.runtime_us = Some(0);
-        check(&nothing, Cause::NoShare, "kernel.sched_rt_runtime_us is 0", "`sysctl kernel");
+        unprivileged.limits.has_sys_nice = false;
+        check(&unprivileged, RefusalCause::Permission, "this user may not", "run it as root");
+        let mut no_runtime = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
+        no_runtime.limits.runtime_us = Some(0);
+        check(&no_runtime, RefusalCause::NoDeadlineTime, "kernel.sched_rt_runtime_us is 0", "`sysctl kernel");
         check(
             &refusal(DeadlineStep::Policy, BUSY, None, 2),
-            Cause::Bandwidth,
+            RefusalCause::Bandwidth,
             "asks for 60 % of a CPU",
             "`-t 1`",
         );
         check(
             &refusal(DeadlineStep::Policy, BUSY, None, 1),
-            Cause::Bandwidth,
+            RefusalCause::Bandwidth,
             "get 95 % of each of CPUs 0-3",
             "end other",
         );
-        let lengths = refusal(DeadlineStep::Policy, INVALID, None, 1);
-        check(&lengths, Cause::Lengths, "30 us in each 50 us; the kernel takes", "`-i 100`");
-        check(&refusal(DeadlineStep::ReadBack, 0, None, 1), Cause::ReadBack, "reports others", "");
-        check(&refusal(DeadlineStep::Bind, INVALID, Some("1"), 1), Cause::Other, "Invalid argument", "");
+        let too_short = refusal(DeadlineStep::Policy, INVALID, None, 1);
+        check(
+            &too_short,
+            RefusalCause::InvalidParameters,
+            "30 us in each 50 us; the kernel takes",
+            "`-i 100`",
+        );
+        check(&refusal(DeadlineStep::ReadBack, 0, None, 1), RefusalCause::ReadBack, "reports others", "");
+        check(
+            &refusal(DeadlineStep::Bind, INVALID, Some("1"), 1),
+            RefusalCause::Other,
+            "Invalid argument",
+            "",
+        );
     }
 }

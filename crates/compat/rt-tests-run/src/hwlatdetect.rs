@@ -1,6 +1,5 @@
-//! hwlatdetect: a window on one CPU after the other, of which gaps without any event of the kernel's are samples.
+//! Runs as hwlatdetect: measures one CPU after the other, in windows. Gaps that no kernel event explains are samples.
 
-use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::streams::Streams;
@@ -10,28 +9,28 @@ use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{clock, sched};
 use howlate_model::{GapKind, Policy, Span, WaitClock};
 use howlate_rt_tests::hwlatdetect::{
-    Options, Refusal, Sample, preamble, read, report_line, sample_line, summary, usage,
+    HwlatdetectEarlyExit, HwlatdetectOptions, HwlatdetectSample, parse, preamble, report_line, sample_line,
+    summary, usage,
 };
 
-use crate::failure::Failure;
-use crate::interruption::on_signals;
-use crate::moved::moved;
+use crate::common::{interruption_flag, warn_of_moved_threads, write_file};
+use crate::error::RtTestsError;
 
-/// Does what hwlatdetect would do; returns the exit status.
-pub(crate) fn run(words: &[String], streams: Streams) -> Result<u8, Failure> {
-    let interrupted = on_signals()?;
+/// Runs as hwlatdetect; returns the exit status.
+pub(crate) fn run(arguments: &[String], streams: Streams) -> Result<u8, RtTestsError> {
+    let interrupted = interruption_flag()?;
     let bindable = sched::bindable_cpus().unwrap_or_default();
-    let options = match read(words, &bindable) {
+    let options = match parse(arguments, &bindable) {
         Ok(options) => options,
-        Err(Refusal::Help) => return Ok(streams.print(&usage()).map(|()| 0)?),
-        Err(Refusal::Unreadable(text)) => {
+        Err(HwlatdetectEarlyExit::Help) => return Ok(streams.print(&usage()).map(|()| 0)?),
+        Err(HwlatdetectEarlyExit::Invalid(text)) => {
             streams.say(&usage());
-            return Err(Failure::Unreadable(text));
+            return Err(RtTestsError::GetoptError(text));
         }
     };
     let print = |text: &str| if options.quiet { Ok(()) } else { streams.print(text) };
     print(&preamble(&options))?;
-    // As the original: no CPU is to come back from a deep idle state while it is measured.
+    // As in the original: keeps CPUs out of deep idle states during the run.
     let _awake = DmaLatency::hold(0).ok();
     let mut detector =
         Detector { options: &options, streams, samples: Vec::new(), smis: Vec::new(), windows: 0 };
@@ -41,7 +40,7 @@ pub(crate) fn run(words: &[String], streams: Streams) -> Result<u8, Failure> {
         print("interrupted\n")?;
     }
     print(&summary(&samples, &smis))?;
-    report(&options, &samples, streams)?;
+    write_report(&options, &samples, streams)?;
     if !options.watch {
         samples.iter().try_for_each(|sample| streams.print(&sample_line(sample)))?;
     }
@@ -49,47 +48,49 @@ pub(crate) fn run(words: &[String], streams: Streams) -> Result<u8, Failure> {
     Ok(u8::from(longest > options.hardlimit_us))
 }
 
-fn report(options: &Options, samples: &[Sample], streams: Streams) -> Result<(), Failure> {
+fn write_report(
+    options: &HwlatdetectOptions,
+    samples: &[HwlatdetectSample],
+    streams: Streams,
+) -> Result<(), RtTestsError> {
     let Some(path) = &options.report else { return Ok(()) };
     let text: String = samples.iter().map(sample_line).collect();
-    let refused = |source| Failure::File { path: path.display().to_string(), source };
-    fs::write(path, text).map_err(refused)?;
+    write_file(path, &text)?;
     let line = report_line(options, samples.len()).unwrap_or_default();
     Ok(streams.print(&line)?)
 }
 
-/// A run under way.
 struct Detector<'a> {
-    options: &'a Options,
+    options: &'a HwlatdetectOptions,
     streams: Streams,
-    samples: Vec<Sample>,
-    /// Of each CPU, where they are counted.
+    samples: Vec<HwlatdetectSample>,
+    /// SMIs of each CPU; empty where they cannot be counted.
     smis: Vec<(u32, u64)>,
-    /// That were measured so far.
+    /// Number of measured windows.
     windows: u64,
 }
 
 impl Detector<'_> {
-    fn detect(&mut self, interrupted: &AtomicBool) -> Result<(), Failure> {
+    fn detect(&mut self, interrupted: &AtomicBool) -> Result<(), RtTestsError> {
         let ends = clock::now().plus(Span::from_secs(self.options.seconds));
         let cpus: Vec<u32> = self.options.cpus.iter().collect();
         for cpu in cpus.into_iter().cycle() {
-            let began = clock::now();
-            if began >= ends || interrupted.load(Ordering::Relaxed) {
+            let window_start = clock::now();
+            if window_start >= ends || interrupted.load(Ordering::Relaxed) {
                 break;
             }
-            self.window(cpu, interrupted)?;
-            let next = began.plus(Span::from_micros(self.options.window_us)).min(ends);
+            self.measure_window(cpu, interrupted)?;
+            let next = window_start.plus(Span::from_micros(self.options.window_us)).min(ends);
             while clock::now() < next && !interrupted.load(Ordering::Relaxed) {
-                // A signal ends it earlier.
+                // A signal ends the sleep early.
                 drop(clock::sleep_for(next.since(clock::now())));
             }
         }
         Ok(())
     }
 
-    /// Measures one CPU for the width of a window.
-    fn window(&mut self, cpu: u32, interrupted: &AtomicBool) -> Result<(), Failure> {
+    /// Measures one CPU for the width of a window, and collects its samples.
+    fn measure_window(&mut self, cpu: u32, interrupted: &AtomicBool) -> Result<(), RtTestsError> {
         let request = GapRequest {
             cpus: Some([cpu].into_iter().collect()),
             policy: Policy::OTHER,
@@ -99,30 +100,30 @@ impl Detector<'_> {
             allow_lockup: false,
             copied_bytes: None,
         };
-        let run = match measure(&request, interrupted, &mut Unwatched) {
-            // It may have gone offline since the others were measured, and come back.
-            Err(gone @ (GapError::NotStarted(_) | GapError::NoSuchCpu { .. })) if self.windows > 0 => {
-                self.streams.say(&format!("hwlatdetect: WARN: not measured: {gone}\n"));
+        let run = match measure(&request, interrupted, &mut SilentWatcher) {
+            // The CPU may have gone offline after an earlier window, and may come back.
+            Err(error @ (GapError::NotStarted(_) | GapError::NoSuchCpu { .. })) if self.windows > 0 => {
+                self.streams.say(&format!("hwlatdetect: WARN: not measured: {error}\n"));
                 return Ok(());
             }
             run => run?,
         };
         self.windows += 1;
-        moved("hwlatdetect", &run, self.streams);
-        if let Some(refused) = &run.not_traced {
+        warn_of_moved_threads("hwlatdetect", &run, self.streams);
+        if let Some(reason) = &run.not_traced {
             let text = "what the hardware took cannot be told from what the kernel took";
-            return Err(Failure::Refused(format!("{text}: {refused}")));
+            return Err(RtTestsError::Invalid(format!("{text}: {reason}")));
         }
-        self.take(&run)
+        self.collect(&run)
     }
 
-    fn take(&mut self, run: &GapRun) -> Result<(), Failure> {
-        let ahead = clock::offset_from_monotonic(WaitClock::Realtime);
+    fn collect(&mut self, run: &GapRun) -> Result<(), RtTestsError> {
+        let clock_offset_ns = clock::offset_from_monotonic(WaitClock::Realtime);
         for cpu in &run.cpus {
             if let Some(smis) = cpu.account.smis {
-                self.count(cpu.counted.cpu, smis);
+                self.add_smis(cpu.counted.cpu, smis);
             }
-            if let Some(sample) = sample(cpu, self.options.threshold_us, ahead) {
+            if let Some(sample) = longest_sample(cpu, self.options.threshold_us, clock_offset_ns) {
                 if self.options.watch {
                     self.streams.print(&sample_line(&sample))?;
                 }
@@ -132,29 +133,29 @@ impl Detector<'_> {
         Ok(())
     }
 
-    fn count(&mut self, cpu: u32, smis: u64) {
-        match self.smis.iter_mut().find(|(other, _)| *other == cpu) {
+    fn add_smis(&mut self, cpu: u32, smis: u64) {
+        match self.smis.iter_mut().find(|(counted_cpu, _)| *counted_cpu == cpu) {
             Some((_, count)) => *count += smis,
             None => self.smis.push((cpu, smis)),
         }
     }
 }
 
-/// The longest time of a window that no event explains, as the kernel's tracer keeps one of each.
-fn sample(cpu: &CpuGaps, threshold_us: u64, ahead: i64) -> Option<Sample> {
+/// The longest unexplained gap of a window; like the kernel's tracer, one per window.
+fn longest_sample(cpu: &CpuGaps, threshold_us: u64, clock_offset_ns: i64) -> Option<HwlatdetectSample> {
     let is_hardware = |part: &&GapPart| matches!(part.cause.kind, GapKind::NoEvent | GapKind::Smi);
-    let of_gap = |one: &ExplainedGap| {
-        let part = one.parts.iter().find(is_hardware)?;
-        let (at_ns, micros) = (one.gap.from.as_nanos() + ahead, part.length.as_nanos() / 1_000);
-        (micros >= threshold_us).then_some(Sample { at_ns, micros, cpu: cpu.counted.cpu })
+    let sample = |gap: &ExplainedGap| {
+        let part = gap.parts.iter().find(is_hardware)?;
+        let (at_ns, micros) = (gap.gap.from.as_nanos() + clock_offset_ns, part.length.as_nanos() / 1_000);
+        (micros >= threshold_us).then_some(HwlatdetectSample { at_ns, micros, cpu: cpu.counted.cpu })
     };
-    cpu.worst.iter().filter_map(of_gap).max_by_key(|sample| sample.micros)
+    cpu.worst.iter().filter_map(sample).max_by_key(|sample| sample.micros)
 }
 
-/// A window is looked at when it is over.
-struct Unwatched;
+/// Ignores progress: a window is evaluated when it is complete.
+struct SilentWatcher;
 
-impl GapWatcher for Unwatched {
+impl GapWatcher for SilentWatcher {
     fn progress(&mut self, _: &GapProgress) -> bool {
         false
     }

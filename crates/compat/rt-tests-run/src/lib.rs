@@ -1,20 +1,18 @@
-//! `howlate cyclictest`, `howlate oslat`, `howlate hwlatdetect` and `howlate cyclicdeadline`, and howlate under these names.
+//! `howlate cyclictest`, `howlate oslat`, `howlate hwlatdetect` and `howlate cyclicdeadline`, and howlate when called by
+//! these names.
 //!
-//! Options and texts are in `howlate-rt-tests`, the spinning threads in `howlate-gaps`, periodic threads in
-//! `howlate-measure`. Nothing is printed here: the caller passes its [`Streams`].
+//! Command lines and texts are in `howlate-rt-tests`, spinning threads in `howlate-gaps`, periodic threads in
+//! `howlate-measure`. All output goes to the caller's [`Streams`].
 
 mod call;
+mod common;
 mod cyclicdeadline;
 pub mod cyclictest;
 mod deadline_refusal;
-mod failure;
+mod error;
 mod hwlatdetect;
-mod interruption;
-mod kernel_trace;
-mod moved;
 mod oslat;
-mod run_facts;
 mod streams;
 
-pub use call::Call;
+pub use call::RtTestsCall;
 pub use streams::Streams;

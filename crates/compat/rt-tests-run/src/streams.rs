@@ -1,27 +1,27 @@
-//! Where a program in another's place prints to, as the program has it.
+//! Output functions that the caller provides.
 
 use std::io;
 
-/// The two streams of whoever calls: this crate prints nothing itself.
+/// Standard output and standard error of the caller.
 #[derive(Clone, Copy)]
 pub struct Streams {
-    /// Standard output: exactly what is given, for programs that read it.
+    /// Prints to standard output without any change, for programs that parse it.
     pub print: fn(&str) -> io::Result<()>,
-    /// Standard error, for warnings and what signals ask for.
+    /// Prints to standard error: warnings, errors, and the status that signals request.
     pub say: fn(&str),
 }
 
 impl Streams {
-    /// Prints a result.
+    /// Prints to standard output.
     ///
     /// # Errors
     ///
-    /// When nobody reads it any more.
+    /// If writing fails, such as after the reader closed a pipe.
     pub fn print(self, text: &str) -> io::Result<()> {
         (self.print)(text)
     }
 
-    /// Says what is no result.
+    /// Prints to standard error.
     pub fn say(self, text: &str) {
         (self.say)(text);
     }

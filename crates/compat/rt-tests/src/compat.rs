@@ -1,4 +1,4 @@
-//! Versions of rt-tests whose command lines and output are imitated.
+//! Versions of rt-tests whose command lines and output are reproduced.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,15 +6,15 @@ use std::str::FromStr;
 /// The version of rt-tests whose output is written and whose defaults apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Compat {
-    /// rt-tests 2.4, as in Debian 12: binds threads without being asked.
+    /// rt-tests 2.4, as in Debian 12: binds threads to CPUs by default.
     V2_4,
-    /// rt-tests 2.6, as in Debian 13 and Ubuntu 24.04: the text of 2.4, threads unbound as in 2.10. What works with
-    /// either of the others works with this one, so it is the default.
+    /// rt-tests 2.6, as in Debian 13 and Ubuntu 24.04: the text of 2.4, threads unbound as in 2.10. The default: scripts for
+    /// 2.4 and for 2.10 work with it.
     #[default]
     V2_6,
     /// rt-tests 2.10, as in Debian's unstable distribution.
     V2_10,
-    /// rt-tests 2.11 of October 2026, as far as its changelog tells: the text of 2.10, clocks by name, auxiliary clocks.
+    /// rt-tests 2.11 of October 2026, as far as its changelog describes it: the text of 2.10, clocks by name, auxiliary clocks.
     V2_11,
 }
 
@@ -33,7 +33,7 @@ impl Compat {
     pub const fn version_without_cyclictest(self) -> &'static str {
         match self {
             Self::V2_11 => Self::V2_10.version(),
-            older => older.version(),
+            earlier => earlier.version(),
         }
     }
 
@@ -46,7 +46,7 @@ impl Compat {
     }
 
     /// Whether oslat has `--bucket-width`.
-    pub(crate) fn has_widths(self) -> bool {
+    pub(crate) fn has_bucket_width(self) -> bool {
         self > Self::V2_4
     }
 
@@ -56,15 +56,15 @@ impl Compat {
     }
 
     /// Indentation of a thread's lines in the JSON of cyclicdeadline.
-    pub(crate) const fn indent(self) -> &'static str {
+    pub(crate) const fn json_indent(self) -> &'static str {
         match self {
             Self::V2_4 | Self::V2_6 => "\t ",
             Self::V2_10 | Self::V2_11 => "      ",
         }
     }
 
-    /// The version in a program's name: `cyclictest-2.4`.
-    pub fn of_name(name: &str) -> Option<Self> {
+    /// The version in the name of the executable: `cyclictest-2.4`.
+    pub fn from_program_name(name: &str) -> Option<Self> {
         name.strip_prefix("cyclictest-")?.parse().ok()
     }
 
@@ -105,7 +105,7 @@ impl fmt::Display for Compat {
     }
 }
 
-/// A text that names no dialect.
+/// The text is not a supported version of rt-tests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is no version whose output is known; write 2.4, 2.6, 2.10 or 2.11")]
 pub struct UnknownCompat {

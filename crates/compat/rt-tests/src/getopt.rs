@@ -1,173 +1,159 @@
 //! Command lines as glibc's `getopt_long(3)` reads them.
 //!
-//! Bundles (`-qmu`), attached values (`-p95`, `--loops=5`), unambiguous beginnings of long
-//! names (`--dur 1`), options after other words, optional values, `--`. Its own wording of
-//! errors is kept, because people search for it.
+//! Grouped short options (`-qmu`), attached values (`-p95`, `--loops=5`), unambiguous prefixes of long
+//! names (`--dur 1`), options after operands, optional values, `--`. The error messages are glibc's, because
+//! people search for them.
 //!
 //! Source: <https://www.gnu.org/software/libc/manual/html_node/Getopt-Long-Options.html>
 
-/// What an option takes.
+/// Whether an option has an argument: `has_arg` of `struct option`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Takes {
-    /// Takes no value.
-    Nothing,
-    /// A value: the rest of the word, or the next word.
-    Value,
-    /// The rest of the word if there is any. cyclictest looks further than `getopt_long`:
-    /// the next word too is the value if this function says that it looks like one.
-    MaybeValue(fn(&str) -> bool),
+pub(crate) enum Argument {
+    None,
+    /// The rest of the word, or the next word.
+    Required,
+    /// The rest of the word, if any. Unlike `getopt_long`, cyclictest also takes the next word if it looks like a
+    /// value, which this predicate decides.
+    Optional(fn(&str) -> bool),
 }
 
-/// An option that is known.
+/// An option that the program accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionSpec<T> {
     /// `a` of `-a`.
     pub(crate) short: Option<char>,
     /// `affinity` of `--affinity`.
     pub(crate) long: Option<&'static str>,
-    /// Whether a beginning of the long name is enough.
+    /// Whether an unambiguous prefix of the long name is accepted.
     pub(crate) abbreviates: bool,
-    /// Whether a value follows.
-    pub(crate) takes: Takes,
-    /// What it is known by.
+    pub(crate) argument: Argument,
     pub(crate) id: T,
 }
 
-/// An option that was typed.
+/// An option found on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GivenOption<T> {
-    /// What it is known by.
     pub(crate) id: T,
-    /// As typed, such as `-n`.
-    pub(crate) typed: String,
-    /// The value that came with it.
+    /// Short or full long name, such as `-n`.
+    pub(crate) name: String,
     pub(crate) value: Option<String>,
 }
 
-/// Why a word could not be read, in `getopt_long`'s words.
+/// A command line error with the message of `getopt_long`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unreadable {
-    /// No option has this letter.
+pub(crate) enum GetoptError {
     #[error("invalid option -- '{0}'")]
     UnknownShort(char),
-    /// No option has this name.
     #[error("unrecognized option '{0}'")]
     UnknownLong(String),
-    /// A beginning of several names.
-    #[error("option '{typed}' is ambiguous; possibilities:{}", quoted(possible))]
-    Ambiguous {
-        /// As typed.
-        typed: String,
-        /// The names.
-        possible: Vec<&'static str>,
-    },
-    /// It ends where a value should be.
+    #[error("option '{prefix}' is ambiguous; possibilities:{}", quoted(candidates))]
+    Ambiguous { prefix: String, candidates: Vec<&'static str> },
     #[error("option requires an argument -- '{0}'")]
-    ShortNeedsValue(char),
-    /// It ends where a value should be.
+    ShortNeedsArgument(char),
     #[error("option '--{0}' requires an argument")]
-    LongNeedsValue(&'static str),
-    /// A value where none can be.
+    LongNeedsArgument(&'static str),
     #[error("option '--{0}' doesn't allow an argument")]
-    TakesNothing(&'static str),
+    UnexpectedArgument(&'static str),
 }
 
 fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!(" '--{name}'")).collect()
 }
 
-/// Reads `words`, the program's name left out. Words that are no options are ignored.
+/// Parses `arguments`, without the program name. Operands are ignored.
 pub(crate) fn getopt<T: Copy + PartialEq>(
-    words: &[String],
-    known: &[OptionSpec<T>],
-) -> Result<Vec<GivenOption<T>>, Unreadable> {
-    let mut reading =
-        Reading { words: words.iter().map(String::as_str).peekable(), known, given: Vec::new() };
-    while let Some(word) = reading.words.next() {
-        match word.strip_prefix("--") {
+    arguments: &[String],
+    specs: &[OptionSpec<T>],
+) -> Result<Vec<GivenOption<T>>, GetoptError> {
+    let mut parser =
+        GetoptParser { arguments: arguments.iter().map(String::as_str).peekable(), specs, given: Vec::new() };
+    while let Some(argument) = parser.arguments.next() {
+        match argument.strip_prefix("--") {
             Some("") => break,
-            Some(long) => reading.long(long)?,
-            None => match word.strip_prefix('-') {
-                Some(bundle) => reading.bundle(bundle)?,
+            Some(long) => parser.long_option(long)?,
+            None => match argument.strip_prefix('-') {
+                Some(group) => parser.short_options(group)?,
                 None => continue,
             },
         }
     }
-    Ok(reading.given)
+    Ok(parser.given)
 }
 
-struct Reading<'a, T, I: Iterator<Item = &'a str>> {
-    words: std::iter::Peekable<I>,
-    known: &'a [OptionSpec<T>],
+struct GetoptParser<'a, T, I: Iterator<Item = &'a str>> {
+    arguments: std::iter::Peekable<I>,
+    specs: &'a [OptionSpec<T>],
     given: Vec<GivenOption<T>>,
 }
 
-impl<'a, T: Copy + PartialEq, I: Iterator<Item = &'a str>> Reading<'a, T, I> {
-    fn bundle(&mut self, bundle: &str) -> Result<(), Unreadable> {
-        let mut rest = bundle;
+impl<'a, T: Copy + PartialEq, I: Iterator<Item = &'a str>> GetoptParser<'a, T, I> {
+    /// Options of one word, such as `qmu` of `-qmu`; the rest of the word after an option with an argument is its value.
+    fn short_options(&mut self, group: &str) -> Result<(), GetoptError> {
+        let mut rest = group;
         while let Some(short) = rest.chars().next() {
             rest = &rest[short.len_utf8()..];
-            let known = self.known.iter().find(|one| one.short == Some(short));
-            let known = *known.ok_or(Unreadable::UnknownShort(short))?;
+            let spec = self.specs.iter().find(|spec| spec.short == Some(short));
+            let spec = *spec.ok_or(GetoptError::UnknownShort(short))?;
             let attached = Some(rest).filter(|rest| !rest.is_empty());
-            let value = match known.takes {
-                Takes::Nothing => None,
-                _ => self.value(known.takes, attached, Unreadable::ShortNeedsValue(short))?,
+            let value = match spec.argument {
+                Argument::None => None,
+                _ => self.value(spec.argument, attached, GetoptError::ShortNeedsArgument(short))?,
             };
-            self.given.push(GivenOption { id: known.id, typed: format!("-{short}"), value });
-            if !matches!(known.takes, Takes::Nothing) {
+            self.given.push(GivenOption { id: spec.id, name: format!("-{short}"), value });
+            if !matches!(spec.argument, Argument::None) {
                 break;
             }
         }
         Ok(())
     }
 
-    fn long(&mut self, typed: &str) -> Result<(), Unreadable> {
-        let (name, attached) = match typed.split_once('=') {
+    fn long_option(&mut self, text: &str) -> Result<(), GetoptError> {
+        let (name, attached) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
-            None => (typed, None),
+            None => (text, None),
         };
-        let (known, full) = self.named(name, typed)?;
-        let value = match (known.takes, attached) {
-            (Takes::Nothing, Some(_)) => return Err(Unreadable::TakesNothing(full)),
-            (Takes::Nothing, None) => None,
-            (takes, attached) => self.value(takes, attached, Unreadable::LongNeedsValue(full))?,
+        let (spec, full) = self.find_long(name, text)?;
+        let value = match (spec.argument, attached) {
+            (Argument::None, Some(_)) => return Err(GetoptError::UnexpectedArgument(full)),
+            (Argument::None, None) => None,
+            (argument, attached) => self.value(argument, attached, GetoptError::LongNeedsArgument(full))?,
         };
-        self.given.push(GivenOption { id: known.id, typed: format!("--{full}"), value });
+        self.given.push(GivenOption { id: spec.id, name: format!("--{full}"), value });
         Ok(())
     }
 
-    /// The option of this long name, or of the only one that begins so.
-    fn named(&self, name: &str, typed: &str) -> Result<(OptionSpec<T>, &'static str), Unreadable> {
-        let named = |one: &OptionSpec<T>| one.long.map(|long| (*one, long));
-        let all = || self.known.iter().filter_map(named);
+    /// The option with this long name, or the only one of which it is a prefix. `text`: the word without `--`.
+    fn find_long(&self, name: &str, text: &str) -> Result<(OptionSpec<T>, &'static str), GetoptError> {
+        let with_long = |spec: &OptionSpec<T>| spec.long.map(|long| (*spec, long));
+        let all = || self.specs.iter().filter_map(with_long);
         if let Some(exact) = all().find(|(_, long)| *long == name) {
             return Ok(exact);
         }
-        let begun: Vec<_> = all().filter(|(one, long)| one.abbreviates && long.starts_with(name)).collect();
-        match begun.as_slice() {
-            [] => Err(Unreadable::UnknownLong(format!("--{typed}"))),
-            [one] => Ok(*one),
-            many => Err(Unreadable::Ambiguous {
-                typed: format!("--{typed}"),
-                possible: many.iter().map(|(_, long)| *long).collect(),
+        let candidates: Vec<_> =
+            all().filter(|(spec, long)| spec.abbreviates && long.starts_with(name)).collect();
+        match candidates.as_slice() {
+            [] => Err(GetoptError::UnknownLong(format!("--{text}"))),
+            [candidate] => Ok(*candidate),
+            many => Err(GetoptError::Ambiguous {
+                prefix: format!("--{text}"),
+                candidates: many.iter().map(|(_, long)| *long).collect(),
             }),
         }
     }
 
     fn value(
         &mut self,
-        takes: Takes,
+        argument: Argument,
         attached: Option<&str>,
-        missing: Unreadable,
-    ) -> Result<Option<String>, Unreadable> {
+        missing: GetoptError,
+    ) -> Result<Option<String>, GetoptError> {
         if let Some(attached) = attached {
             return Ok(Some(attached.to_owned()));
         }
-        match takes {
-            Takes::Nothing => Ok(None),
-            Takes::Value => self.words.next().map(|next| Some(next.to_owned())).ok_or(missing),
-            Takes::MaybeValue(fits) => Ok(self.words.next_if(|next| fits(next)).map(str::to_owned)),
+        match argument {
+            Argument::None => Ok(None),
+            Argument::Required => self.arguments.next().map(|next| Some(next.to_owned())).ok_or(missing),
+            Argument::Optional(fits) => Ok(self.arguments.next_if(|next| fits(next)).map(str::to_owned)),
         }
     }
 }
@@ -176,40 +162,40 @@ impl<'a, T: Copy + PartialEq, I: Iterator<Item = &'a str>> Reading<'a, T, I> {
 mod tests {
     use super::*;
 
-    const KNOWN: [OptionSpec<u8>; 7] = [
-        known(Some('q'), "quiet", Takes::Nothing, b'q'),
-        known(Some('p'), "priority", Takes::Value, b'p'),
-        known(None, "priospread", Takes::Nothing, b's'),
-        known(None, "policy", Takes::Value, b'y'),
-        known(Some('t'), "threads", Takes::MaybeValue(|next| next.starts_with('4')), b't'),
-        known(Some('u'), "unbuffered", Takes::Nothing, b'u'),
+    const OPTIONS: [OptionSpec<u8>; 7] = [
+        spec(Some('q'), "quiet", Argument::None, b'q'),
+        spec(Some('p'), "priority", Argument::Required, b'p'),
+        spec(None, "priospread", Argument::None, b's'),
+        spec(None, "policy", Argument::Required, b'y'),
+        spec(Some('t'), "threads", Argument::Optional(|next| next.starts_with('4')), b't'),
+        spec(Some('u'), "unbuffered", Argument::None, b'u'),
         OptionSpec {
             short: None,
             long: Some("quite-new"),
             abbreviates: false,
-            takes: Takes::Value,
+            argument: Argument::Required,
             id: b'n',
         },
     ];
 
-    const fn known(short: Option<char>, long: &'static str, takes: Takes, id: u8) -> OptionSpec<u8> {
-        OptionSpec { short, long: Some(long), abbreviates: true, takes, id }
+    const fn spec(short: Option<char>, long: &'static str, argument: Argument, id: u8) -> OptionSpec<u8> {
+        OptionSpec { short, long: Some(long), abbreviates: true, argument, id }
     }
 
-    fn read(line: &[&str]) -> Result<String, String> {
-        let words: Vec<String> = line.iter().map(|&word| word.to_owned()).collect();
-        let shown = |one: &GivenOption<u8>| match &one.value {
-            Some(value) => format!("{}={value}", char::from(one.id)),
-            None => char::from(one.id).to_string(),
+    fn parse(line: &[&str]) -> Result<String, String> {
+        let arguments: Vec<String> = line.iter().map(|&argument| argument.to_owned()).collect();
+        let shown = |option: &GivenOption<u8>| match &option.value {
+            Some(value) => format!("{}={value}", char::from(option.id)),
+            None => char::from(option.id).to_string(),
         };
-        getopt(&words, &KNOWN)
+        getopt(&arguments, &OPTIONS)
             .map(|given| given.iter().map(shown).collect::<Vec<_>>().join(" "))
             .map_err(|error| error.to_string())
     }
 
     #[test]
-    fn options_are_read_as_glibc_does() {
-        for (line, read_as) in [
+    fn options_are_parsed_as_by_glibc() {
+        for (line, parsed) in [
             (&["-qu"][..], "q u"),
             (&["-up95"], "u p=95"),
             (&["-p", "95"], "p=95"),
@@ -225,13 +211,13 @@ mod tests {
             (&["--quite-new", "x"], "n=x"),
             (&["--priority="], "p="),
         ] {
-            assert_eq!(read(line).as_deref(), Ok(read_as), "{line:?}");
+            assert_eq!(parse(line).as_deref(), Ok(parsed), "{line:?}");
         }
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_in_the_known_words() {
-        for (line, says) in [
+    fn error_messages_are_those_of_glibc() {
+        for (line, message) in [
             (&["-z"][..], "invalid option -- 'z'"),
             (&["-qn"], "invalid option -- 'n'"),
             (&["--vers"], "unrecognized option '--vers'"),
@@ -241,7 +227,7 @@ mod tests {
             (&["--quiet=1"], "option '--quiet' doesn't allow an argument"),
             (&["--quite"], "unrecognized option '--quite'"),
         ] {
-            assert_eq!(read(line).unwrap_err(), says, "{line:?}");
+            assert_eq!(parse(line).unwrap_err(), says, "{line:?}");
         }
     }
 }

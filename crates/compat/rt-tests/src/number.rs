@@ -1,7 +1,7 @@
-//! Numbers as `atoi(3)` reads them: leading blanks are skipped, what follows the digits is ignored.
+//! Numbers as `atoi(3)` reads them: leading blanks are skipped, text after the digits is ignored.
 
-/// The number that `text` begins with; 0 when it begins with none, the nearest when out of range.
-pub(crate) fn leading(text: &str) -> i64 {
+/// The number at the start of `text`; 0 if there is none, saturated if out of range.
+pub(crate) fn leading_number(text: &str) -> i64 {
     let text = text.trim_start();
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -11,13 +11,13 @@ pub(crate) fn leading(text: &str) -> i64 {
     digits.fold(0_i64, |value, digit| value.saturating_mul(10).saturating_add(sign * i64::from(digit - b'0')))
 }
 
-/// Whether `text` begins with a number at all.
-pub(crate) fn is_number(text: &str) -> bool {
+/// Whether `text` starts with a number.
+pub(crate) fn starts_with_number(text: &str) -> bool {
     let text = text.trim_start();
     text.strip_prefix(['-', '+']).unwrap_or(text).starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// Seconds, from a number that may end in `m`, `h` or `d`. Any other ending is ignored.
+/// Seconds, from a number with an optional suffix `m`, `h` or `d`; other suffixes are ignored.
 pub(crate) fn seconds(text: &str) -> i64 {
     let unit = match text.chars().last().map(|last| last.to_ascii_lowercase()) {
         Some('m') => 60,
@@ -25,7 +25,7 @@ pub(crate) fn seconds(text: &str) -> i64 {
         Some('d') => 86_400,
         _ => 1,
     };
-    leading(text).saturating_mul(unit)
+    leading_number(text).saturating_mul(unit)
 }
 
 #[cfg(test)]
@@ -45,13 +45,18 @@ mod tests {
             ("-p", 0),
             ("99999999999999999999", i64::MAX),
         ] {
-            assert_eq!(leading(text), value, "{text}");
+            assert_eq!(leading_number(text), value, "{text}");
         }
-        assert!(is_number(" 3") && is_number("-1") && !is_number("-p") && !is_number("all"));
+        assert!(
+            starts_with_number(" 3")
+                && starts_with_number("-1")
+                && !starts_with_number("-p")
+                && !starts_with_number("all")
+        );
     }
 
     #[test]
-    fn durations_know_minutes_hours_and_days() {
+    fn durations_have_suffixes_for_minutes_hours_and_days() {
         for (text, value) in [("15s", 15), ("1m", 60), ("24H", 86_400), ("2d", 172_800), ("7", 7), ("x", 0)] {
             assert_eq!(seconds(text), value, "{text}");
         }

@@ -1,33 +1,28 @@
-//! The beginning of the JSON files of all rt-tests programs: the run and the machine.
+//! Facts about the run and the machine, with which the JSON files of all rt-tests programs begin.
 
-/// What JSON says besides the numbers.
+/// Everything in the JSON files except the measurements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFacts {
-    /// The command line, the program's name included.
+    /// With the program name.
     pub command_line: String,
-    /// Begin of the run, RFC 2822.
+    /// Start of the run, RFC 2822.
     pub started: String,
     /// End of the run, RFC 2822.
     pub ended: String,
-    /// The exit status.
     pub return_code: u8,
-    /// `sysname` of `uname(2)`.
+    /// This and the four fields that follow are those of `uname(2)`.
     pub sysname: String,
-    /// `nodename` of `uname(2)`.
     pub nodename: String,
-    /// `release` of `uname(2)`.
     pub release: String,
-    /// `version` of `uname(2)`.
     pub version: String,
-    /// `machine` of `uname(2)`.
     pub machine: String,
-    /// Whether `/sys/kernel/realtime` says 1.
+    /// Whether `/sys/kernel/realtime` is 1.
     pub realtime: bool,
-    /// The NUMA node of each thread's CPU; −1: not bound.
+    /// NUMA node of each thread's CPU; −1: none is printed.
     pub nodes: Vec<i32>,
 }
 
-/// What the files of all programs of rt-tests begin with, up to the number of threads.
+/// Start of the JSON files of all rt-tests programs, up to the number of threads.
 pub(crate) fn json_head(version: &str, facts: &RunFacts) -> String {
     [
         "{\n  \"file_version\": 1,\n".to_owned(),
@@ -36,12 +31,12 @@ pub(crate) fn json_head(version: &str, facts: &RunFacts) -> String {
         text_line(2, "start_time", &facts.started),
         text_line(2, "end_time", &facts.ended),
         format!("  \"return_code\": {},\n", facts.return_code),
-        system(facts),
+        sysinfo(facts),
     ]
     .concat()
 }
 
-fn system(facts: &RunFacts) -> String {
+fn sysinfo(facts: &RunFacts) -> String {
     [
         "  \"sysinfo\": {\n".to_owned(),
         text_line(4, "sysname", &facts.sysname),
@@ -55,16 +50,16 @@ fn system(facts: &RunFacts) -> String {
 }
 
 fn text_line(indent: usize, key: &str, value: &str) -> String {
-    format!("{:indent$}\"{key}\": \"{}\",\n", "", escaped(value))
+    format!("{:indent$}\"{key}\": \"{}\",\n", "", escape(value))
 }
 
-/// As RFC 8259 wants it: quotes, backslashes and control characters.
-fn escaped(text: &str) -> String {
-    text.chars().fold(String::new(), |mut escaped, one| {
-        match one {
-            '"' | '\\' => escaped.extend(['\\', one]),
-            one if one < ' ' => escaped.push_str(&format!("\\u{:04x}", u32::from(one))),
-            one => escaped.push(one),
+/// Escapes quotes, backslashes and control characters, as RFC 8259 requires.
+fn escape(text: &str) -> String {
+    text.chars().fold(String::new(), |mut escaped, character| {
+        match character {
+            '"' | '\\' => escaped.extend(['\\', character]),
+            control if control < ' ' => escaped.push_str(&format!("\\u{:04x}", u32::from(control))),
+            other => escaped.push(other),
         }
         escaped
     })

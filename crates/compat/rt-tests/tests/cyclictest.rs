@@ -1,38 +1,38 @@
-//! From a command line and scripted wake-ups to the exact text.
+//! Exact output for command lines and prepared wake-ups.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use howlate_model::{MonotonicTime, Wakeup, Work};
 use howlate_rt_tests::cyclictest::{
-    CpuMasks, Options, Refusal, Request, Results, final_text, histogram_text, json, live_text, preamble,
-    read, stat_lines, turn, usage,
+    CpuMasks, CyclictestEarlyExit, CyclictestOptions, CyclictestRequest, CyclictestResults, final_text,
+    histogram_text, json, live_text, parse, preamble, stat_lines, turn, usage,
 };
 use howlate_rt_tests::{Compat, RunFacts};
 
 fn machine() -> CpuMasks {
-    let every: howlate_model::CpuSet = "0-3".parse().unwrap();
-    CpuMasks { configured: 4, online: 4, allowed: every.clone(), bindable: every }
+    let cpus: howlate_model::CpuSet = "0-3".parse().unwrap();
+    CpuMasks { configured: 4, online: 4, allowed: cpus.clone(), bindable: cpus }
 }
 
-fn asked(line: &str) -> Request {
-    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    read(&words, &machine(), Compat::default()).unwrap()
+fn request(line: &str) -> CyclictestRequest {
+    let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    parse(&arguments, &machine(), Compat::default()).unwrap()
 }
 
-fn options(line: &str) -> Options {
-    asked(line).options
+fn options(line: &str) -> CyclictestOptions {
+    request(line).options
 }
 
-/// Latencies in nanoseconds of each thread, one every millisecond.
-fn results(line: &str, threads: &[&[i64]]) -> Results {
+/// Results for the latencies of each thread, in nanoseconds; wake-ups every millisecond.
+fn results(line: &str, threads: &[&[i64]]) -> CyclictestResults {
     let options = options(line);
-    let mut results = Results::new(&options, &turn(&options, &machine()), 0);
+    let mut results = CyclictestResults::new(&options, &turn(&options, &machine()), 0);
     for (thread, latencies) in threads.iter().enumerate() {
-        results.started(thread, 100 + u32::try_from(thread).unwrap());
-        let wakeup = |(cycle, late): (i64, i64)| {
+        results.set_tid(thread, 100 + u32::try_from(thread).unwrap());
+        let wakeup = |(cycle, latency): (i64, i64)| {
             let expected = 1_000_000 * (cycle + 1);
             let at = MonotonicTime::from_nanos;
-            Wakeup { expected: at(expected), ran: at(expected + late) }
+            Wakeup { expected: at(expected), ran: at(expected + latency) }
         };
         let wakeups: Vec<Wakeup> = (0..).zip(latencies.iter().copied()).map(wakeup).collect();
         results.add(thread, &wakeups);
@@ -48,7 +48,7 @@ fn check_final(line: &str, threads: &[&[i64]], text: &str) {
 }
 
 #[test]
-fn stat_lines_are_as_they_always_were() {
+fn stat_lines_are_those_of_the_original() {
     check_final(
         "-q -p80 -t2",
         &[&[5_999, 25_000, 10_100], &[]],
@@ -70,13 +70,13 @@ fn stat_lines_are_as_they_always_were() {
     );
 }
 
-const LATE: [&[i64]; 2] = [&[7_000, 9_999, 9_000, 12_000], &[7_100, 30_000, 40_000, 8_000]];
+const LATENCIES: [&[i64]; 2] = [&[7_000, 9_999, 9_000, 12_000], &[7_100, 30_000, 40_000, 8_000]];
 
 #[test]
 fn histograms_of_2_10_leave_out_empty_rows_and_totals() {
     check_final(
         "--compat=2.10 -q -t2 -h 10",
-        &LATE,
+        &LATENCIES,
         "# Histogram\n000007 000001\t000001\n000008 000000\t000001\n000009 000002\t000000\n\
          # Min Latencies: 00007 00007\n# Avg Latencies: 00009 00021\n# Max Latencies: 00012 00040\n\
          # Histogram Overflows: 00001 00002\n# Histogram Overflow at cycle number:\n\
@@ -84,7 +84,7 @@ fn histograms_of_2_10_leave_out_empty_rows_and_totals() {
     );
     check_final(
         "--compat=2.10 -q -H 10",
-        &LATE[..1],
+        &LATENCIES[..1],
         "# Histogram\n000007 000001\t000001\n000009 000002\t000002\n\
          # Min Latencies: 00007\n# Avg Latencies: 00009\n# Max Latencies: 00012\n\
          # Histogram Overflows: 00001\n# Histogram Overflow at cycle number:\n# Thread 0: 00003\n\n",
@@ -101,13 +101,13 @@ fn histograms_of_2_10_leave_out_empty_rows_and_totals() {
 
 #[test]
 fn histograms_of_2_4_and_2_6_have_every_row_and_totals() {
-    for dialect in ["2.4", "2.6"] {
-        every_row_and_totals(dialect);
+    for version in ["2.4", "2.6"] {
+        every_row_and_totals(version);
     }
 }
 
-fn every_row_and_totals(dialect: &str) {
-    let line = |words: &str| format!("--compat={dialect} {words}");
+fn every_row_and_totals(version: &str) {
+    let line = |options: &str| format!("--compat={version} {options}");
     check_final(
         &line("-q -t2 -h 3"),
         &[&[0, 2_000], &[9_000]],
@@ -133,7 +133,7 @@ fn every_row_and_totals(dialect: &str) {
 }
 
 #[test]
-fn a_clock_that_was_set_back_gives_a_negative_latency_not_a_huge_one() {
+fn latencies_are_negative_after_the_clock_was_set_back() {
     check_final(
         "-q -c 1",
         &[&[-3_000_000, 5_000]],
@@ -165,8 +165,8 @@ fn verbose_values_have_thread_and_cycle() {
         "       0:       0:       5\n       0:       1:       6\n       1:       0:       7\n"
     );
     assert_eq!(results.take_values(), "");
-    let asked = options("-v -t2 -a 1,2");
-    let (before, after) = preamble(&asked, &machine(), &[Some(1), Some(2)]);
+    let options = options("-v -t2 -a 1,2");
+    let (before, after) = preamble(&options, &machine(), &[Some(1), Some(2)]);
     assert_eq!(before, "Max CPUs = 4\nOnline CPUs = 4\nUsing 2 cpus.\n");
     assert_eq!(
         after,
@@ -191,7 +191,7 @@ fn the_screen_shows_policy_load_and_threads() {
 }
 
 #[test]
-fn json_has_the_known_keys_and_stays_valid() {
+fn json_has_the_keys_of_the_original_and_is_valid() {
     let facts = RunFacts {
         command_line: "cyclictest \"a\\\tb".into(),
         started: "Sat, 21 Nov 2026 01:33:57 +0000".into(),
@@ -204,7 +204,7 @@ fn json_has_the_known_keys_and_stays_valid() {
     assert_eq!(value["rt_test_version:"], "2.60");
     assert_eq!(value["thread"]["0"]["histogram"], serde_json::json!({ "1": 2, "2": 1 }));
     assert!(text.contains("\"avg\": 1.33,\n      \"cpu\": -1,\n      \"node\": 0\n"), "{text}");
-    // A thread that made no cycle: the original writes "-nan" here.
+    // A thread without any cycle, for which the original writes "-nan".
     assert_eq!(value["thread"]["1"]["avg"], 0.0);
     let old = json(&results("-q --compat=2.4", &[&[1_000]]), &facts);
     assert!(old.contains("\"rt_test_version:\": \"2.40\"") && old.contains("\"histogram\": {      },\n"));
@@ -259,7 +259,7 @@ fn options_become_tasks() {
 }
 
 #[test]
-fn threads_and_cpus_follow_one_another() {
+fn threads_are_assigned_to_cpus_round_robin() {
     let cpus = |line: &str| -> Vec<Option<u32>> {
         turn(&options(line), &machine()).tasks.iter().map(|task| task.cpu).collect()
     };
@@ -272,28 +272,32 @@ fn threads_and_cpus_follow_one_another() {
 }
 
 #[test]
-fn refusals_say_which_usage_to_print() {
+fn invalid_command_lines_end_early() {
     let refused = |line: &str| {
-        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read(&words, &machine(), Compat::default()).unwrap_err()
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&arguments, &machine(), Compat::default()).unwrap_err()
     };
-    assert!(matches!(refused("-q --help"), Refusal::Help(_)));
-    assert!(matches!(refused("-q -Z"), Refusal::Unreadable(_, text) if text == "invalid option -- 'Z'"));
+    assert!(matches!(refused("-q --help"), CyclictestEarlyExit::Help(_)));
+    assert!(
+        matches!(refused("-q -Z"), CyclictestEarlyExit::GetoptError(_, text) if text == "invalid option -- 'Z'")
+    );
     for line in ["-i 0", "-c 2", "-h 0", "-p 100", "-o 2", "-A --secaligned", "-a 9", "-t-3", "-D -1"] {
-        assert!(matches!(refused(line), Refusal::Invalid(..)), "{line}");
+        assert!(matches!(refused(line), CyclictestEarlyExit::Invalid(..)), "{line}");
     }
     // One line, as in the original; no usage.
-    let Refusal::Fatal(warning) = refused("--smi") else { panic!("--smi needs threads bound to CPUs") };
+    let CyclictestEarlyExit::Fatal(warning) = refused("--smi") else {
+        panic!("--smi needs threads bound to CPUs")
+    };
     assert!(warning.to_string().starts_with("FATAL: SMI counter relies on thread affinity"));
 }
 
 proptest::proptest! {
-    /// Whatever is typed, there is an answer; and what is accepted can be measured.
+    /// No command line panics, and accepted ones have intervals that can be measured.
     #[test]
-    fn any_words_are_answered(words in proptest::collection::vec("-?-?[a-zA-Z=0-9 :,!+]{0,12}|-[itdlDhcpAboa]-?[0-9]{1,20}", 0..6)) {
-        if let Ok(request) = read(&words, &machine(), Compat::default()) {
-            let few = Options { threads: request.options.threads.min(8), ..request.options };
-            let turn = turn(&few, &machine());
+    fn any_command_line_is_parsed_or_refused(arguments in proptest::collection::vec("-?-?[a-zA-Z=0-9 :,!+]{0,12}|-[itdlDhcpAboa]-?[0-9]{1,20}", 0..6)) {
+        if let Ok(request) = parse(&arguments, &machine(), Compat::default()) {
+            let options = CyclictestOptions { threads: request.options.threads.min(8), ..request.options };
+            let turn = turn(&options, &machine());
             proptest::prop_assert!(turn.tasks.iter().all(|task| !task.work.length().is_zero()));
         }
     }

@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Error, Parser};
 use howlate_model::shell_word;
-use howlate_rt_tests::cyclictest::{as_cyclic, of_option};
+use howlate_rt_tests::cyclictest::{as_cyclic, option_hint};
 
 use super::Cli;
 
@@ -15,7 +15,7 @@ pub(crate) fn hint(refused: &Error, arguments: &[String]) -> Option<String> {
         return None;
     }
     let Some(ContextValue::String(option)) = refused.get(ContextKind::InvalidArg) else { return None };
-    let instead = of_option(option)?;
+    let instead = option_hint(option)?;
     let whole = as_cyclic(&arguments[2..]).filter(|line| Cli::try_parse_from(line).is_ok());
     let line = whole.map(|line| format!("`{}`", line.iter().map(shell_word).collect::<Vec<_>>().join(" ")));
     let instead = line.as_deref().unwrap_or(instead);

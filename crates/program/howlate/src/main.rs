@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
-use howlate_rt_tests_run::Call as RtTestsCall;
-use howlate_rt_tests_run::cyclictest::Call;
+use howlate_rt_tests_run::RtTestsCall;
+use howlate_rt_tests_run::cyclictest::CyclictestCall;
 
 use crate::commands::cyclictest::run_rt_tests;
 use crate::error::Error;
@@ -73,7 +73,7 @@ fn start() -> ExitCode {
     howlate_linux::syslog_capability::lower();
     debug_log::begin(false);
     // `cyclictest` restores settings when its reader is gone, and ends by itself.
-    if let Some(call) = Call::from_arguments(std::env::args_os()) {
+    if let Some(call) = CyclictestCall::from_arguments(std::env::args_os()) {
         return commands::cyclictest::run(&call);
     }
     if let Some(call) = RtTestsCall::from_arguments(std::env::args_os()) {
@@ -132,7 +132,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         None => commands::quick::run(&cli.quick),
         Some(CliCommand::Cyclic(args)) => commands::cyclic::run(&args),
         Some(CliCommand::Cyclictest { arguments }) => {
-            return Ok(commands::cyclictest::run(&Call::with(arguments)));
+            return Ok(commands::cyclictest::run(&CyclictestCall::with_arguments(arguments)));
         }
         Some(CliCommand::Oslat { arguments }) => return Ok(run_rt_tests(&RtTestsCall::as_oslat(arguments))),
         Some(CliCommand::Hwlatdetect { arguments }) => {

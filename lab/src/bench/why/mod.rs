@@ -10,8 +10,8 @@ mod probe_effect;
 
 use std::io;
 
-pub use limit::LimitExceeded;
 use limit::BenchLimits;
+pub use limit::LimitExceeded;
 
 use super::program::built;
 

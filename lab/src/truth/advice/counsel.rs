@@ -57,7 +57,10 @@ const PHRASES: [(ProgramFix, &[&str]); 13] = [
 impl ProgramFix {
     /// The fix that a text recommends.
     pub fn of(text: &str) -> Option<Self> {
-        PHRASES.iter().find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase))).map(|(cure, _)| *cure)
+        PHRASES
+            .iter()
+            .find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase)))
+            .map(|(cure, _)| *cure)
     }
 
     /// The value of `WITNESS_FIX` by which test programs apply the fix.
@@ -198,7 +201,9 @@ fn way(line: &str, program: &[String]) -> AdviceAction {
         Some(&"howlate") => AdviceAction::Looks(line.to_owned()),
         Some(&("virsh" | "docker" | "podman" | "kubectl")) => AdviceAction::Elsewhere,
         _ if stays(command) => AdviceAction::ForGood(line.to_owned()),
-        _ if program.first().is_some_and(|first| names(command, first)) => AdviceAction::Again(line.to_owned()),
+        _ if program.first().is_some_and(|first| names(command, first)) => {
+            AdviceAction::Again(line.to_owned())
+        }
         _ if command.contains("$$") || command.starts_with("exec ") => AdviceAction::Before(line.to_owned()),
         _ => AdviceAction::During(line.to_owned()),
     }

@@ -21,7 +21,7 @@ use howlate_guard::Guard;
 
 use counsel::AdviceAction;
 use programs::SubjectPrograms;
-use run::{TriedAdvice, AdviceTrials};
+use run::{AdviceTrials, TriedAdvice};
 use subjects::{SUBJECTS, Subject};
 use verdict::AdviceVerdict;
 
@@ -129,8 +129,10 @@ impl AdviceCounts {
                 Some(cure) if subject.cures.contains(&cure) => "",
                 Some(_) | None => " (not what is known to help)",
             };
-            let action_text =
-                action_text(&tried_advice.counsel.way, tried_advice.counsel.cure.map_or("", counsel::ProgramFix::fix));
+            let action_text = action_text(
+                &tried_advice.counsel.way,
+                tried_advice.counsel.cure.map_or("", counsel::ProgramFix::fix),
+            );
             println!("  {:<9} {action_text}{of_cure}", tried_advice.verdict.word());
             let word = tried_advice.verdict.word().to_lowercase();
             self.table.push(format!("| {} | `{action_text}` | {word} |", subject.name));

@@ -101,7 +101,9 @@ impl SubjectPrograms {
             ProgramLanguage::Java => {
                 command.arg("-d").arg(self.folder()).arg(&source);
             }
-            ProgramLanguage::Python | ProgramLanguage::Node => return fs::copy(&source, &output_file).map(drop),
+            ProgramLanguage::Python | ProgramLanguage::Node => {
+                return fs::copy(&source, &output_file).map(drop);
+            }
         }
         output(&mut command).map(drop)
     }

@@ -10,12 +10,12 @@ use howlate_model::{CpuSet, Span};
 
 use super::super::control_group::ControlGroup;
 use super::cell::{Cell, CellProcess};
-use super::counsel::{Counsel, ProgramFix, AdviceAction, counsels};
+use super::counsel::{AdviceAction, Counsel, ProgramFix, counsels};
 use super::programs::SubjectPrograms;
 use super::screen::items;
-use super::subjects::{Surroundings, Subject, Watched};
-use super::threads::{SeenThread, add, threads_in, parent, threads, translate};
-use super::verdict::{RunPair, AdviceVerdict, is_open, judge, ratio};
+use super::subjects::{Subject, Surroundings, Watched};
+use super::threads::{SeenThread, add, parent, threads, threads_in, translate};
+use super::verdict::{AdviceVerdict, RunPair, is_open, judge, ratio};
 use super::witnessed::{CellRun, ProgramStamps};
 use super::written::FileWrite;
 
@@ -166,19 +166,27 @@ impl AdviceTrials<'_> {
                 "it has a word that stands for something".to_owned(),
             )),
             AdviceAction::Looks(line) => without_figures(self.look(subject, line, report)?),
-            AdviceAction::Words => without_figures(AdviceVerdict::Unknown("nothing in it can be followed".to_owned())),
+            AdviceAction::Words => {
+                without_figures(AdviceVerdict::Unknown("nothing in it can be followed".to_owned()))
+            }
         }
     }
 
     /// Runs with and without the advice alternate, in random order within a pair.
-    fn pairs<'a>(&self, subject: &Subject, with: impl Fn() -> RunVariant<'a>) -> io::Result<(AdviceVerdict, String)> {
+    fn pairs<'a>(
+        &self,
+        subject: &Subject,
+        with: impl Fn() -> RunVariant<'a>,
+    ) -> io::Result<(AdviceVerdict, String)> {
         let mut pairs = Vec::new();
         let mut most = self.pairs;
         let measured_thread = with().thread;
         while pairs.len() < most {
             let is_first = fastrand::bool();
-            let first = self.run(subject, if is_first { with() } else { RunVariant::default() }, measured_thread)?;
-            let second = self.run(subject, if is_first { RunVariant::default() } else { with() }, measured_thread)?;
+            let first =
+                self.run(subject, if is_first { with() } else { RunVariant::default() }, measured_thread)?;
+            let second =
+                self.run(subject, if is_first { RunVariant::default() } else { with() }, measured_thread)?;
             let (without, with) = if is_first { (second, first) } else { (first, second) };
             let (failed, is_over) = (with.complaint.clone(), with.ended.is_some());
             pairs.push(RunPair { without, with });
@@ -197,7 +205,12 @@ impl AdviceTrials<'_> {
     }
 
     /// One run; `measured_thread`: the one whose lateness counts, if the program has several of a kind.
-    fn run(&self, subject: &Subject, variant: RunVariant<'_>, measured_thread: Option<&str>) -> io::Result<CellRun> {
+    fn run(
+        &self,
+        subject: &Subject,
+        variant: RunVariant<'_>,
+        measured_thread: Option<&str>,
+    ) -> io::Result<CellRun> {
         let bound = if subject.needs().is_some() { BOUND_OF_SERVERS } else { BOUND };
         let cell = self.cell(subject, bound)?;
         let _rivals = rivals(&cell, subject)?;
@@ -257,9 +270,14 @@ impl AdviceTrials<'_> {
         match subject.watched {
             Watched::Started => {
                 let line = format!("exec howlate watch --no-save -- {}", subject.shell_line());
-                let mut watching = cell.start(&in_surroundings(subject, &line), true, &environment(WATCHED))?;
+                let mut watching =
+                    cell.start(&in_surroundings(subject, &line), true, &environment(WATCHED))?;
                 cell.wait(&mut watching, WATCH_LIMIT)?;
-                Ok(WatchReport { screen: screen(&cell, &watching)?, threads: Vec::new(), attempts: Vec::new() })
+                Ok(WatchReport {
+                    screen: screen(&cell, &watching)?,
+                    threads: Vec::new(),
+                    attempts: Vec::new(),
+                })
             }
             Watched::ByPid | Watched::ByName(_) | Watched::Follow(_) => self.watch_running(&cell, subject),
         }
@@ -267,7 +285,8 @@ impl AdviceTrials<'_> {
 
     fn watch_running(&self, cell: &Cell, subject: &Subject) -> io::Result<WatchReport> {
         let line = format!("exec {}", subject.shell_line());
-        let program = cell.start(&in_surroundings(subject, &line), true, &environment(WATCH_LIMIT.as_secs_f64()))?;
+        let program =
+            cell.start(&in_surroundings(subject, &line), true, &environment(WATCH_LIMIT.as_secs_f64()))?;
         drop(clock::sleep_for(SETTLED));
         let pid = oldest(cell, subject, &program)?;
         let target = match subject.watched {
@@ -305,8 +324,11 @@ impl AdviceTrials<'_> {
         let _rivals = rivals(&cell, subject)?;
         let start = format!("exec {}", subject.shell_line());
         let environment = environment(WATCH_LIMIT.as_secs_f64());
-        let program =
-            if is_running { Some(cell.start(&in_surroundings(subject, &start), true, &environment)?) } else { None };
+        let program = if is_running {
+            Some(cell.start(&in_surroundings(subject, &start), true, &environment)?)
+        } else {
+            None
+        };
         drop(clock::sleep_for(SETTLED));
         let now = program.as_ref().map(|program| all_threads(&cell, subject, program)).unwrap_or_default();
         let line = translate(line, &report.threads, &now);

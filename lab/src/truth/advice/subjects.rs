@@ -81,7 +81,8 @@ const CPP: Subject = Subject { language: ProgramLanguage::Cpp, ..C };
 const PYTHON: Subject = Subject { language: ProgramLanguage::Python, ..C };
 const NODE: Subject = Subject { language: ProgramLanguage::Node, ..C };
 const GO: Subject = Subject { language: ProgramLanguage::Go, file: "ticker", ..C };
-const JAVA: Subject = Subject { language: ProgramLanguage::Java, file: "Ticker", watched: Watched::ByPid, ..C };
+const JAVA: Subject =
+    Subject { language: ProgramLanguage::Java, file: "Ticker", watched: Watched::ByPid, ..C };
 
 /// A server of another project, and its client.
 const SERVER: Subject = Subject { file: "server", beside: &[HOG], figure: JudgedFigure::Mean, ..PYTHON };
@@ -280,7 +281,13 @@ pub const SUBJECTS: [Subject; 63] = [
         ..C
     },
     Subject { name: "runtime of a deadline used up", file: "deadline", cures: &[Runtime], ..C },
-    Subject { name: "sleeps for a length", file: "drift", cures: &[UntilATime], figure: JudgedFigure::Mean, ..C },
+    Subject {
+        name: "sleeps for a length",
+        file: "drift",
+        cures: &[UntilATime],
+        figure: JudgedFigure::Mean,
+        ..C
+    },
     Subject { name: "cold pages", file: "cold", cures: &[LockMemory], figure: JudgedFigure::Mean, ..C },
     Subject {
         name: "service of five threads",

@@ -89,7 +89,8 @@ mod tests {
         assert_eq!(command("chrt --fifo -p 80 103"), "chrt --fifo -p 80 206", "known by its place");
         assert_eq!(command("echo 1 > /proc/100/timerslack_ns"), "echo 1 > /proc/200/timerslack_ns");
         assert_eq!(command("chrt --fifo -p 80 1020"), "chrt --fifo -p 80 1020", "another number");
-        let names: Vec<&str> = threads_in("chrt -p 101 103", &then).iter().map(|thread| thread.name.as_str()).collect();
+        let names: Vec<&str> =
+            threads_in("chrt -p 101 103", &then).iter().map(|thread| thread.name.as_str()).collect();
         assert_eq!(names, ["worker", "phase 3"]);
     }
 

@@ -91,7 +91,9 @@ pub fn judge(pairs: &[RunPair]) -> AdviceVerdict {
     let ratio = ratio(pairs);
     if ratio < LESS && share(&|pair| lateness_us(&pair.with) < lateness_us(&pair.without)) >= MOST_PAIRS {
         AdviceVerdict::Helped
-    } else if ratio > 1.0 / LESS && share(&|pair| lateness_us(&pair.with) > lateness_us(&pair.without)) >= MOST_PAIRS {
+    } else if ratio > 1.0 / LESS
+        && share(&|pair| lateness_us(&pair.with) > lateness_us(&pair.without)) >= MOST_PAIRS
+    {
         AdviceVerdict::Harmed("the program is later".to_owned())
     } else {
         AdviceVerdict::Nothing

@@ -59,7 +59,9 @@ mod tests {
 
     #[test]
     fn what_is_written_is_known() {
-        let of = |command: &str| FileWrite::of(command).map(|write| (write.is_of_machine(), write.path, write.value));
+        let of = |command: &str| {
+            FileWrite::of(command).map(|write| (write.is_of_machine(), write.path, write.value))
+        };
         let expected =
             |is_of_machine, path: &str, value: &str| Some((is_of_machine, path.to_owned(), value.to_owned()));
         assert_eq!(

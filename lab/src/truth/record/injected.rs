@@ -95,8 +95,9 @@ fn cpu() -> io::Result<u32> {
 /// Those of `times` in which mostly the other program ran.
 fn mostly_during(other: RunningProgram, times: Vec<Time>) -> io::Result<Vec<Time>> {
     let hog_times = stretches(&other.output()?);
-    let was_taken =
-        |time: &Time| is_mostly(hog_times.iter().map(|stretch| stretch.time.overlap(*time)).sum(), time.length());
+    let was_taken = |time: &Time| {
+        is_mostly(hog_times.iter().map(|stretch| stretch.time.overlap(*time)).sum(), time.length())
+    };
     Ok(times.into_iter().filter(was_taken).collect())
 }
 
@@ -146,7 +147,8 @@ fn neighbour(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedD
     let burns = programs.burns(seconds, (0, 0), &format!("cpu={}", cpu()?));
     let late = RunningProgram::start(&format!("{}; {burns}", light.enter()))?;
     let other = RunningProgram::start(&format!("{}; {burns}", heavy.enter()))?;
-    let (tid, culprit) = (late.pid(), InjectedCulprit::Thread { pid: other.pid(), group: Some(heavy.path()) });
+    let (tid, culprit) =
+        (late.pid(), InjectedCulprit::Thread { pid: other.pid(), group: Some(heavy.path()) });
     let gaps = gaps(&stretches(&late.output()?)).into_iter().map(|(time, _)| time).collect();
     Ok(InjectedDelay { tid, times: mostly_during(other, gaps)?, culprit })
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::injected::{InjectedCulprit, InjectedDelay};
 use super::recorder::ReportedWait;
 use super::stamped::Time;
-use crate::truth::claims::{TruthClaim, Scores, score};
+use crate::truth::claims::{Scores, TruthClaim, score};
 use crate::truth::turns::OnCpu;
 
 /// Waits longer than this are recorded, ns. Those within the margin may or may not be: a thread's stamps are a little later than its

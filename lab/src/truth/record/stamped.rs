@@ -61,10 +61,7 @@ impl Drop for RunningProgram {
 
 /// The sleeper's latenesses: from when it was due until it ran.
 pub fn latenesses(output: &str) -> Vec<Time> {
-    stamps(output)
-        .into_iter()
-        .map(|stamp| Time { from: stamp.due, until: stamp.ran })
-        .collect()
+    stamps(output).into_iter().map(|stamp| Time { from: stamp.due, until: stamp.ran }).collect()
 }
 
 /// A period in which the burner ran without interruption.
@@ -87,8 +84,9 @@ pub fn stretches(output: &str) -> Vec<BurnerStretch> {
 
 /// The times between the stretches, and how long the group was throttled in each, ns.
 pub fn gaps(stretches: &[BurnerStretch]) -> Vec<(Time, i64)> {
-    let gap =
-        |pair: &[BurnerStretch]| (Time { from: pair[0].time.until, until: pair[1].time.from }, pair[1].throttled);
+    let gap = |pair: &[BurnerStretch]| {
+        (Time { from: pair[0].time.until, until: pair[1].time.from }, pair[1].throttled)
+    };
     stretches.windows(2).map(gap).collect()
 }
 

@@ -17,7 +17,7 @@ use howlate_model::Policy;
 use rows::{CauseSetup, LatenessStatistic, ROWS, RemedyRow, RemedyTrial};
 use serde_json::Value;
 
-use super::claims::{TruthClaim, Scores, score};
+use super::claims::{Scores, TruthClaim, score};
 use super::sleeper::{SleeperProgram, latenesses, run};
 use crate::bench::{json, median};
 
@@ -84,7 +84,12 @@ impl RemedyTrials<'_> {
     }
 
     /// howlate's advice from measuring under the cause; or why there is nothing to try.
-    fn measured_advice(&self, row: &RemedyRow, policy: &str, enter: &str) -> io::Result<Result<RemedyAdvice, String>> {
+    fn measured_advice(
+        &self,
+        row: &RemedyRow,
+        policy: &str,
+        enter: &str,
+    ) -> io::Result<Result<RemedyAdvice, String>> {
         let measuring = format!(
             "{enter}exec {} cyclic --why --quiet --no-save --json --rounds 2 --threads 1 --period {PERIOD_US}us --duration {}ms \
              --policy {policy}",
@@ -130,7 +135,8 @@ impl RemedyTrials<'_> {
         let wakeups = self.lasts.as_micros() as u64 / PERIOD_US;
         let program = self.sleeper.command(PERIOD_US, wakeups, setup.options);
         let program = format!("{}{program}", setup.before);
-        let late = |line: &str| run(line).map(|stamps| lateness(&latenesses(&stamps, PERIOD_US), setup.statistic));
+        let late =
+            |line: &str| run(line).map(|stamps| lateness(&latenesses(&stamps, PERIOD_US), setup.statistic));
         let without = || late(&format!("{enter}exec {program}"));
         let with = || {
             let applied = step.apply(self.guard)?;
@@ -197,7 +203,9 @@ mod tests {
     fn priority_helps_beside_others_as_it_is_advised() {
         let Some(program) = program() else { return };
         let folder = tempfile::tempdir().unwrap();
-        let Ok(sleeper) = SleeperProgram::compile(folder.path()) else { return skip("there is no C compiler") };
+        let Ok(sleeper) = SleeperProgram::compile(folder.path()) else {
+            return skip("there is no C compiler");
+        };
         let (guard, mut scores) = (Guard::default(), Scores::new());
         let lasts = Duration::from_millis(300);
         let trials = RemedyTrials { program: &program, sleeper: &sleeper, guard: &guard, lasts };

@@ -76,7 +76,8 @@ fn last_cpu() -> u32 {
 /// Rivals on the CPU of the late program.
 fn beside(rivals: &[(&[&str], RivalOptions)]) -> RunningCause {
     let cpu = Some(last_cpu());
-    let start = |(names, options): &(&[&str], RivalOptions)| Rivals::start(names, RivalOptions { cpu, ..*options });
+    let start =
+        |(names, options): &(&[&str], RivalOptions)| Rivals::start(names, RivalOptions { cpu, ..*options });
     RunningCause { _rivals: rivals.iter().map(start).collect(), cpu, ..RunningCause::default() }
 }
 
@@ -93,7 +94,11 @@ fn throttled(guard: &Guard) -> io::Result<RunningCause> {
     let group = group(guard, Span::from_millis(10), Span::from_millis(100))?;
     let script = format!("echo $$ > {}/cgroup.procs; while :; do :; done", group.path());
     let spender = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).spawn()?;
-    Ok(RunningCause { group: Some(group), _processes: vec![KilledOnDrop(spender)], ..RunningCause::default() })
+    Ok(RunningCause {
+        group: Some(group),
+        _processes: vec![KilledOnDrop(spender)],
+        ..RunningCause::default()
+    })
 }
 
 /// A group of cgroup v1, which has no real-time budget at first if the kernel has `RT_GROUP_SCHED`.

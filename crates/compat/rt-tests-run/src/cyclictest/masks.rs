@@ -1,14 +1,14 @@
-//! The CPUs there are.
+//! CPU masks of the machine, and the control of the measuring turn.
 
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Span, ThresholdAction, Turn, TurnControl, TurnStart};
 use howlate_procfs::{Root, read_cpu_list};
-use howlate_rt_tests::cyclictest::{Align, CpuMasks, Options, break_threshold, trace_mark};
+use howlate_rt_tests::cyclictest::{Align, CpuMasks, CyclictestOptions, break_threshold, trace_mark};
 
-use crate::kernel_trace::stop_trace;
+use crate::common::stop_trace;
 use crate::streams::Streams;
 
-/// What the options must know of this machine.
+/// Reads the CPU masks that options refer to.
 pub(crate) fn read() -> CpuMasks {
     let allowed = sched::affinity().unwrap_or_default();
     let bindable = sched::bindable_cpus().unwrap_or_else(|_| allowed.clone());
@@ -21,21 +21,26 @@ pub(crate) fn read() -> CpuMasks {
     CpuMasks { configured, online, allowed, bindable }
 }
 
-/// How often a screen or a list of values is brought up to date, as in the original.
-const TICK: Span = Span::from_millis(10);
+/// Refresh interval of the screen or list of values, as in the original.
+const REFRESH_INTERVAL: Span = Span::from_millis(10);
 
-/// What begins and ends the run, and where the main thread sits: where it was asked to, or
-/// else away from the measured CPUs.
-pub(crate) fn bounds(options: &Options, turn: &Turn, masks: &CpuMasks, streams: Streams) -> TurnControl {
+/// Start and end of the turn, and the CPUs of the main thread: those of `--mainaffinity`, or else the ones that are not
+/// measured.
+pub(crate) fn turn_control(
+    options: &CyclictestOptions,
+    turn: &Turn,
+    masks: &CpuMasks,
+    streams: Streams,
+) -> TurnControl {
     let measured: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
-    let others = masks.allowed.without(&measured);
-    let others = Some(others).filter(|cpus| !cpus.is_empty() && !measured.is_empty());
-    let watched = options.verbose || !options.quiet;
+    let unmeasured = masks.allowed.without(&measured);
+    let unmeasured = Some(unmeasured).filter(|cpus| !cpus.is_empty() && !measured.is_empty());
+    let is_live = options.verbose || !options.quiet;
     TurnControl {
         stop_above: break_threshold(options),
-        on_above: on_above(options, streams),
-        observer_cpus: options.main_affinity.clone().or(others),
-        poll_interval: watched.then_some(TICK),
+        on_above: threshold_action(options, streams),
+        observer_cpus: options.main_affinity.clone().or(unmeasured),
+        poll_interval: is_live.then_some(REFRESH_INTERVAL),
         first_ends: true,
         start: match options.align {
             Align::FullSecond(_) => TurnStart::FullSecond,
@@ -45,8 +50,8 @@ pub(crate) fn bounds(options: &Options, turn: &Turn, masks: &CpuMasks, streams: 
     }
 }
 
-/// The action when `-b` is exceeded; `None` without `--tracemark`.
-fn on_above(options: &Options, streams: Streams) -> Option<ThresholdAction> {
+/// Action when `-b` is exceeded; `None` without `--tracemark`.
+fn threshold_action(options: &CyclictestOptions, streams: Streams) -> Option<ThresholdAction> {
     if !options.tracemark || options.break_above.is_none() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What is printed and written when the run is over.
+//! Prints and writes the results.
 
 use std::fs;
 use std::io;
@@ -6,31 +6,30 @@ use std::path::Path;
 
 use howlate_procfs::{Root, numa_node};
 use howlate_rt_tests::RunFacts;
-use howlate_rt_tests::cyclictest::{Options, Results, final_text, histogram_text, json};
+use howlate_rt_tests::cyclictest::{CyclictestOptions, CyclictestResults, final_text, histogram_text, json};
 
-use crate::cyclictest::failure::Failure;
-use crate::run_facts::run_facts;
+use crate::common::run_facts;
+use crate::cyclictest::error::CyclictestError;
 use crate::streams::Streams;
 
-/// Prints the results; returns the exit status. What cannot be written where it was asked for
-/// is printed all the same.
+/// Prints the results; returns the exit status. A histogram that cannot be written to its file is printed.
 pub(crate) fn print(
-    options: &Options,
-    results: &Results,
+    options: &CyclictestOptions,
+    results: &CyclictestResults,
     started: String,
     cpus: &[Option<u32>],
     streams: Streams,
-) -> Result<u8, Failure> {
+) -> Result<u8, CyclictestError> {
     let facts = &facts_of_run(started, cpus, options);
-    let written = options.json.as_ref().map(|path| write_json(path, &json(results, facts), streams));
+    let json_status = options.json.as_ref().map(|path| write_json(path, &json(results, facts), streams));
     let histogram = histogram_text(results).unwrap_or_default();
-    let elsewhere = options.histfile.as_ref().is_some_and(|path| write_histogram(path, &histogram, streams));
-    streams.print(&final_text(results, if elsewhere { "" } else { &histogram }))?;
-    written.unwrap_or(Ok(0))
+    let in_file = options.histfile.as_ref().is_some_and(|path| write_histogram(path, &histogram, streams));
+    streams.print(&final_text(results, if in_file { "" } else { &histogram }))?;
+    json_status.unwrap_or(Ok(0))
 }
 
-/// Status 0, or the error number as in the original.
-fn write_json(path: &Path, text: &str, streams: Streams) -> Result<u8, Failure> {
+/// Returns 0, or the error number as in the original.
+fn write_json(path: &Path, text: &str, streams: Streams) -> Result<u8, CyclictestError> {
     if path == Path::new("-") {
         streams.print(text)?;
         return Ok(0);
@@ -44,7 +43,7 @@ fn status_of(error: &io::Error) -> u8 {
     error.raw_os_error().and_then(|number| u8::try_from(number).ok()).unwrap_or(1)
 }
 
-/// Whether it could be written; a run without histogram leaves the file alone.
+/// Whether the file was written; without a histogram it is not touched.
 fn write_histogram(path: &Path, text: &str, streams: Streams) -> bool {
     if text.is_empty() {
         return false;
@@ -56,21 +55,21 @@ fn write_histogram(path: &Path, text: &str, streams: Streams) -> bool {
     written.is_ok()
 }
 
-/// A run that began at `started` and ends now, with its threads on `cpus`.
-fn facts_of_run(started: String, cpus: &[Option<u32>], options: &Options) -> RunFacts {
+/// Facts of a run that started at `started` and ends now, with its threads on `cpus`.
+fn facts_of_run(started: String, cpus: &[Option<u32>], options: &CyclictestOptions) -> RunFacts {
     let root = Root::live();
     RunFacts {
-        nodes: cpus.iter().map(|cpu| named_node(&root, *cpu, options)).collect(),
+        nodes: cpus.iter().map(|cpu| printed_node(&root, *cpu, options)).collect(),
         ..run_facts(started)
     }
 }
 
-/// The node that the original names: that of the thread's CPU, 0 for a thread that is not bound, −1 with `-S`.
-fn named_node(root: &Root, cpu: Option<u32>, options: &Options) -> i32 {
+/// The node that the original prints: that of the thread's CPU, 0 for a thread that is not bound, −1 with `-S`.
+fn printed_node(root: &Root, cpu: Option<u32>, options: &CyclictestOptions) -> i32 {
     if options.smp { -1 } else { cpu.map_or(0, |cpu| node(root, cpu)) }
 }
 
-/// The NUMA node of a CPU; 0 where the kernel knows of none.
+/// NUMA node of a CPU; 0 if the kernel has none.
 fn node(root: &Root, cpu: u32) -> i32 {
     numa_node(root, cpu).and_then(|node| node.try_into().ok()).unwrap_or(0)
 }

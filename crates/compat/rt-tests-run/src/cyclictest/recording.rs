@@ -1,30 +1,30 @@
-//! `--howlate-out`: a recording beside the text.
+//! `--howlate-out`: howlate's recording of the run.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, EndReason, Line, Turn, WaitClock};
-use howlate_rt_tests::cyclictest::{Options, conditions};
+use howlate_rt_tests::cyclictest::{CyclictestOptions, conditions};
 
-use crate::cyclictest::failure::Failure;
+use crate::cyclictest::error::CyclictestError;
 use crate::streams::Streams;
 use howlate_session::{Environment, Recorder, header};
 
-/// A recording of the run, if one was asked for.
+/// A recording of the run; does nothing without `--howlate-out`.
 pub(crate) struct Recording {
     recorder: Option<Recorder<Analysis>>,
     streams: Streams,
 }
 
 impl Recording {
-    /// Looks at the machine and writes the header.
+    /// Examines the machine and writes the header.
     pub(crate) fn begin(
-        options: &Options,
+        options: &CyclictestOptions,
         turn: &Turn,
         interrupted: &Arc<AtomicBool>,
         streams: Streams,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CyclictestError> {
         let Some(path) = &options.howlate_out else { return Ok(Self { recorder: None, streams }) };
         let environment = Environment::read();
         let conditions = conditions(turn, &environment.system.kernel);
@@ -36,16 +36,15 @@ impl Recording {
         Ok(Self { recorder: Some(recorder), streams })
     }
 
-    /// Adds a line.
-    pub(crate) fn keep(&mut self, line: &Line) {
+    pub(crate) fn add(&mut self, line: &Line) {
         if let Some(recorder) = &mut self.recorder {
             recorder.keep(line);
         }
     }
 
-    /// Adds the end.
-    pub(crate) fn end(self, how: EndReason) {
-        let caveats = self.recorder.map_or_else(Vec::new, |recorder| recorder.end(Some(how)).caveats);
+    /// Ends the recording, and warns if lines are missing.
+    pub(crate) fn end(self, reason: EndReason) {
+        let caveats = self.recorder.map_or_else(Vec::new, |recorder| recorder.end(Some(reason)).caveats);
         let incomplete = caveats.iter().rev().find_map(|caveat| match caveat {
             Caveat::RecordingIncomplete { lines_lost, reason } => Some((lines_lost, reason)),
             _ => None,

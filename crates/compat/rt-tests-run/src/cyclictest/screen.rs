@@ -3,33 +3,33 @@
 use std::io;
 
 use howlate_procfs::{LoadAverage, Root};
-use howlate_rt_tests::cyclictest::{Options, Results, live_text};
+use howlate_rt_tests::cyclictest::{CyclictestOptions, CyclictestResults, live_text};
 
 use crate::streams::Streams;
 
-/// Statistics that are drawn over the last ones.
-pub(crate) struct Screen {
-    /// Draw only when this is exceeded, if only then.
-    above: Option<i64>,
-    /// Lines to step up before drawing again.
+/// Statistics, redrawn in place.
+pub(crate) struct CyclictestScreen {
+    /// With `-M`: the largest latency drawn, above which the screen is redrawn.
+    drawn_max: Option<i64>,
+    /// Number of lines drawn, by which the cursor moves up before the next drawing.
     lines: usize,
     streams: Streams,
 }
 
-impl Screen {
-    /// A screen, unless `-q` or `-v` asks for something else.
-    pub(crate) fn new(options: &Options, streams: Streams) -> Option<Self> {
-        let watched = !options.quiet && !options.verbose;
-        watched.then(|| Self { above: options.refresh_on_max.then_some(i64::MIN), lines: 0, streams })
+impl CyclictestScreen {
+    /// `None` with `-q` or `-v`.
+    pub(crate) fn new(options: &CyclictestOptions, streams: Streams) -> Option<Self> {
+        let is_shown = !options.quiet && !options.verbose;
+        is_shown.then(|| Self { drawn_max: options.refresh_on_max.then_some(i64::MIN), lines: 0, streams })
     }
 
-    /// Draws it, if there is reason to.
-    pub(crate) fn draw(&mut self, results: &Results) -> io::Result<()> {
-        if let Some(above) = &mut self.above {
-            if results.max() <= *above {
+    /// Draws the results; with `-M` only if there is a new maximum.
+    pub(crate) fn draw(&mut self, results: &CyclictestResults) -> io::Result<()> {
+        if let Some(drawn_max) = &mut self.drawn_max {
+            if results.max() <= *drawn_max {
                 return Ok(());
             }
-            *above = results.max();
+            *drawn_max = results.max();
         }
         let load = LoadAverage::read(&Root::live());
         let text = live_text(results, load.line());
@@ -38,9 +38,9 @@ impl Screen {
         self.streams.print(&format!("{up}{text}"))
     }
 
-    /// With `-M` the original leaves the cursor above the screen, and moves it at the end.
+    /// Moves the cursor below the screen, as the original does with `-M` only.
     pub(crate) fn leave(&self) -> io::Result<()> {
-        match (self.above, self.lines) {
+        match (self.drawn_max, self.lines) {
             (Some(_), lines) => self.streams.print(&format!("\x1b[{lines}A\x1b[{lines}B\n")),
             (None, _) => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Signals: two that end the run, two that ask for the status.
+//! Signals that end the run or request the status.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,42 +6,43 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_linux::termination::on_every_termination_signal;
 use howlate_procfs::{Root, Status};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
-use signal_hook::flag;
 
-use crate::cyclictest::failure::Failure;
+use crate::cyclictest::error::CyclictestError;
 
-/// What has been asked for by signals.
+/// Flags that signals set.
 pub(crate) struct Signals {
     interrupted: Arc<AtomicBool>,
+    /// `SIGUSR1`: print the status.
     print: Arc<AtomicBool>,
+    /// `SIGUSR2`: store the status in shared memory.
     store: Arc<AtomicBool>,
 }
 
 impl Signals {
-    /// Receives `SIGINT`, `SIGTERM`, `SIGUSR1` and `SIGUSR2` from now on; `SIGHUP` too, so that
-    /// idle states are restored when a terminal goes away, unless `nohup` made it ignored.
-    pub(crate) fn receive() -> Result<Self, Failure> {
+    /// Handles `SIGINT`, `SIGTERM`, `SIGUSR1` and `SIGUSR2` from now on; also `SIGHUP`, so that idle states are restored when
+    /// the terminal is closed, unless `SIGHUP` is ignored, as under `nohup`.
+    pub(crate) fn receive() -> Result<Self, CyclictestError> {
         let (interrupted, print, store) = <(Arc<AtomicBool>, Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         let hangup = (!Status::read_own(&Root::live()).ignores(SIGHUP)).then_some(SIGHUP);
-        let ending: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
-        on_every_termination_signal(&ending, &interrupted).map_err(Failure::Signals)?;
-        for (signal, set) in [(SIGUSR1, &print), (SIGUSR2, &store)] {
-            flag::register(signal, Arc::clone(set)).map_err(Failure::Signals)?;
+        let termination: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
+        on_every_termination_signal(&termination, &interrupted).map_err(CyclictestError::Signals)?;
+        for (signal, flag) in [(SIGUSR1, &print), (SIGUSR2, &store)] {
+            signal_hook::flag::register(signal, Arc::clone(flag)).map_err(CyclictestError::Signals)?;
         }
         Ok(Self { interrupted, print, store })
     }
 
-    /// Set to end the run.
+    /// The flag that ends the run.
     pub(crate) fn interrupted(&self) -> &Arc<AtomicBool> {
         &self.interrupted
     }
 
-    /// Whether `SIGUSR1` came since the last call.
+    /// Whether `SIGUSR1` arrived since the last call.
     pub(crate) fn take_print(&self) -> bool {
         self.print.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether `SIGUSR2` came since the last call.
+    /// Whether `SIGUSR2` arrived since the last call.
     pub(crate) fn take_store(&self) -> bool {
         self.store.swap(false, Ordering::Relaxed)
     }

@@ -1,39 +1,39 @@
-//! `--smi`: how many system management interrupts came during the run.
+//! `--smi`: counts system management interrupts during the run.
 //!
-//! Counted before and after the run, not at every wake-up: reading another CPU's register
-//! interrupts it, which would add to the latencies.
+//! The counters are read before and after the run only: reading a register of another CPU interrupts it, which would
+//! increase latencies.
 
 use howlate_model::Turn;
 use howlate_procfs::{Root, SmiCounter, counts_smis};
-use howlate_rt_tests::cyclictest::Results;
+use howlate_rt_tests::cyclictest::CyclictestResults;
 
-use crate::cyclictest::failure::Failure;
+use crate::cyclictest::error::CyclictestError;
 
-/// The counters of the measured CPUs, one per thread.
-pub(crate) struct Counters {
+/// The counter of each thread's CPU, with its value before the run.
+pub(crate) struct SmiCounters {
     counters: Vec<(SmiCounter, u64)>,
 }
 
-impl Counters {
-    pub(crate) fn open(turn: &Turn) -> Result<Self, Failure> {
+impl SmiCounters {
+    pub(crate) fn open(turn: &Turn) -> Result<Self, CyclictestError> {
         if !counts_smis(&Root::live()) {
-            return Err(Failure::NoSmi);
+            return Err(CyclictestError::NoSmi);
         }
         let cpus = turn.tasks.iter().filter_map(|task| task.cpu);
-        let counters = cpus.map(counter).collect::<Result<_, _>>()?;
+        let counters = cpus.map(open_counter).collect::<Result<_, _>>()?;
         Ok(Self { counters })
     }
 
-    /// Adds what has come since.
-    pub(crate) fn count(&self, results: &mut Results) {
+    /// Sets each thread's number of interrupts since [`open`](Self::open).
+    pub(crate) fn count(&self, results: &mut CyclictestResults) {
         for (thread, (counter, before)) in self.counters.iter().enumerate() {
             let now = counter.read().unwrap_or(*before);
-            results.counted_smis(thread, now.wrapping_sub(*before) & u64::from(u32::MAX));
+            results.set_smis(thread, now.wrapping_sub(*before) & u64::from(u32::MAX));
         }
     }
 }
 
-fn counter(cpu: u32) -> Result<(SmiCounter, u64), Failure> {
+fn open_counter(cpu: u32) -> Result<(SmiCounter, u64), CyclictestError> {
     let opened = SmiCounter::open(cpu).and_then(|counter| counter.read().map(|count| (counter, count)));
-    opened.map_err(|source| Failure::Smi { cpu, path: SmiCounter::path(cpu), source })
+    opened.map_err(|source| CyclictestError::Smi { cpu, path: SmiCounter::path(cpu), source })
 }

@@ -1,13 +1,12 @@
-//! cyclicdeadline.
+//! Command line and output of cyclicdeadline.
 
 mod options;
-mod tally;
+mod stats;
 mod text;
-mod usage;
 
-pub use options::{Options, Refusal, Thread, read};
-pub use tally::Tally;
+pub use options::{CyclicdeadlineEarlyExit, CyclicdeadlineOptions, DeadlineParameters, parse};
+pub use stats::DeadlineThreadStats;
 pub use text::{
-    broken, intervals, json, main_thread, missed, table, thread_ids, thread_settings, trace_mark,
+    break_lines, intervals, json, main_thread, missed_periods, table, thread_ids, thread_settings,
+    trace_mark, usage,
 };
-pub use usage::usage;

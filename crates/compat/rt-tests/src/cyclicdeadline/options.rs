@@ -1,62 +1,59 @@
-//! Options of cyclicdeadline, as they are typed.
+//! Options of cyclicdeadline.
 
 use std::path::PathBuf;
 
-use crate::getopt::{GivenOption, OptionSpec, Takes, getopt};
-use crate::number::{leading, seconds};
+use crate::getopt::{Argument, GivenOption, OptionSpec, getopt};
+use crate::number::{leading_number, seconds};
 use howlate_model::CpuSet;
 
 use crate::compat::Compat;
 
-/// What was asked for.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whose output to write.
-    pub dialect: Compat,
-    /// One each.
-    pub threads: Vec<Thread>,
-    /// CPUs that were named, or all with `-a` alone; `None`: those of the calling process.
+pub struct CyclicdeadlineOptions {
+    /// Version of rt-tests whose output is written.
+    pub compat: Compat,
+    /// One per measuring thread.
+    pub threads: Vec<DeadlineParameters>,
+    /// CPUs of `-a`, all of them for `-a` without a value; `None`: those of the calling process.
     pub cpus: Option<CpuSet>,
-    /// Whether it is said that all CPUs are used.
-    pub says_all: bool,
-    /// For how long, in seconds; `None`: until a signal.
+    /// Print that all CPUs are used.
+    pub reports_all_cpus: bool,
+    /// Duration of the run; `None`: until a signal.
     pub seconds: Option<u64>,
-    /// A latency of more microseconds ends the run.
+    /// `--breaktrace`: a latency above this ends the run.
     pub break_above_us: Option<u64>,
-    /// Whether the kernel's trace is marked and stopped then.
+    /// Mark and stop the kernel's trace when a latency exceeds `break_above_us`.
     pub tracemark: bool,
-    /// Where JSON goes.
+    /// File for the results as JSON.
     pub json: Option<PathBuf>,
-    /// Print nothing but the summary.
+    /// Print the summary only.
     pub quiet: bool,
-    /// Say runtimes and periods.
+    /// Print runtimes and periods.
     pub verbose: bool,
-    /// Say the ids of threads.
     pub debug: bool,
 }
 
-/// What one thread asks the kernel for, in microseconds.
+/// `SCHED_DEADLINE` parameters of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thread {
-    /// Time that it may run in each period.
+pub struct DeadlineParameters {
+    /// CPU time in each period.
     pub runtime_us: u64,
-    /// The period, which is its deadline too.
     pub period_us: u64,
 }
 
-/// Why nothing is measured.
+/// Why the program ends without measuring.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The usage was asked for.
+pub enum CyclicdeadlineEarlyExit {
     Help,
-    /// What could not be read, in the words of `getopt_long`.
-    Unreadable(String),
-    /// What cannot be, with what can.
+    /// A message of `getopt_long`.
+    GetoptError(String),
+    /// An invalid value, with the valid ones.
     Invalid(String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Id {
+enum CyclicdeadlineOption {
     Affinity,
     Break,
     Debug,
@@ -71,76 +68,99 @@ enum Id {
     Verbose,
 }
 
-const fn option(short: char, long: &'static str, takes: Takes, id: Id) -> OptionSpec<Id> {
-    OptionSpec { short: Some(short), ..long_option(long, takes, id) }
+const fn option(
+    short: char,
+    long: &'static str,
+    argument: Argument,
+    id: CyclicdeadlineOption,
+) -> OptionSpec<CyclicdeadlineOption> {
+    OptionSpec { short: Some(short), ..long_option(long, argument, id) }
 }
 
-const fn long_option(long: &'static str, takes: Takes, id: Id) -> OptionSpec<Id> {
-    OptionSpec { short: None, long: Some(long), abbreviates: true, takes, id }
+const fn long_option(
+    long: &'static str,
+    argument: Argument,
+    id: CyclicdeadlineOption,
+) -> OptionSpec<CyclicdeadlineOption> {
+    OptionSpec { short: None, long: Some(long), abbreviates: true, argument, id }
 }
 
-/// `-c` is `-a` with a value, and is in no usage.
-const KNOWN: [OptionSpec<Id>; 13] = [
-    option('a', "affinity", Takes::MaybeValue(is_no_option), Id::Affinity),
-    OptionSpec { short: Some('c'), long: None, abbreviates: false, takes: Takes::Value, id: Id::Affinity },
-    option('b', "breaktrace", Takes::Value, Id::Break),
-    option('D', "duration", Takes::Value, Id::Duration),
-    option('h', "help", Takes::Nothing, Id::Help),
-    option('i', "interval", Takes::Value, Id::Interval),
-    long_option("json", Takes::Value, Id::Json),
-    option('q', "quiet", Takes::Nothing, Id::Quiet),
-    option('s', "step", Takes::Value, Id::Step),
-    option('t', "threads", Takes::Value, Id::Threads),
-    long_option("tracemark", Takes::Nothing, Id::Tracemark),
-    long_option("debug", Takes::Nothing, Id::Debug),
-    long_option("verbose", Takes::Nothing, Id::Verbose),
+/// `-c` is an undocumented synonym of `-a` with a value.
+const OPTIONS: [OptionSpec<CyclicdeadlineOption>; 13] = [
+    option('a', "affinity", Argument::Optional(is_not_an_option), CyclicdeadlineOption::Affinity),
+    OptionSpec {
+        short: Some('c'),
+        long: None,
+        abbreviates: false,
+        argument: Argument::Required,
+        id: CyclicdeadlineOption::Affinity,
+    },
+    option('b', "breaktrace", Argument::Required, CyclicdeadlineOption::Break),
+    option('D', "duration", Argument::Required, CyclicdeadlineOption::Duration),
+    option('h', "help", Argument::None, CyclicdeadlineOption::Help),
+    option('i', "interval", Argument::Required, CyclicdeadlineOption::Interval),
+    long_option("json", Argument::Required, CyclicdeadlineOption::Json),
+    option('q', "quiet", Argument::None, CyclicdeadlineOption::Quiet),
+    option('s', "step", Argument::Required, CyclicdeadlineOption::Step),
+    option('t', "threads", Argument::Required, CyclicdeadlineOption::Threads),
+    long_option("tracemark", Argument::None, CyclicdeadlineOption::Tracemark),
+    long_option("debug", Argument::None, CyclicdeadlineOption::Debug),
+    long_option("verbose", Argument::None, CyclicdeadlineOption::Verbose),
 ];
 
-/// The original takes the next word as CPUs even if it is an option, and refuses it.
-fn is_no_option(word: &str) -> bool {
-    !word.starts_with('-')
+/// The original takes the next argument as CPUs even if it is an option, and then refuses it.
+fn is_not_an_option(argument: &str) -> bool {
+    !argument.starts_with('-')
 }
 
-/// Microseconds, if nothing else is asked for.
-const INTERVAL: i64 = 1_000;
-const STEP: i64 = 500;
-/// As many as howlate starts of its own threads.
-const MOST_THREADS: i64 = 1_000;
-/// Part of its period that a thread asks for, in percent.
-const SHARE: u64 = 60;
-/// Part of all CPUs that threads ask for together where there are more than CPUs: the kernel gives 95 at most.
-const SHARE_OF_ALL: u64 = 80;
+/// Defaults of the original.
+const DEFAULT_INTERVAL_US: i64 = 1_000;
+const DEFAULT_STEP_US: i64 = 500;
+/// howlate's limit on measuring threads.
+const MAX_THREADS: i64 = 1_000;
+/// Default runtime in percent of the period.
+const RUNTIME_PERCENT: u64 = 60;
+/// Total runtime in percent of all CPUs, with more threads than CPUs: the kernel admits 95 at most.
+const TOTAL_RUNTIME_PERCENT: u64 = 80;
 
-/// Reads what was typed behind the program's name, where threads can be bound to the CPUs `bindable`.
+/// Parses a command line without the program name. `bindable`: CPUs to which threads can be bound.
 ///
 /// # Errors
 ///
-/// For help, and for what cannot be.
-pub fn read(words: &[String], bindable: &CpuSet, dialect: Compat) -> Result<Options, Refusal> {
-    let is_new = |id: Id| matches!(id, Id::Debug | Id::Verbose);
-    let known: Vec<_> = KNOWN.into_iter().filter(|one| dialect.is_silent() || !is_new(one.id)).collect();
-    let given = getopt(words, &known).map_err(|error| Refusal::Unreadable(error.to_string()))?;
-    let mut draft = Draft::new(dialect);
-    for one in &given {
-        draft.take(one, bindable)?;
+/// For `--help`, invalid options and invalid values.
+pub fn parse(
+    arguments: &[String],
+    bindable: &CpuSet,
+    compat: Compat,
+) -> Result<CyclicdeadlineOptions, CyclicdeadlineEarlyExit> {
+    let is_newer_than_2_4 =
+        |id: CyclicdeadlineOption| matches!(id, CyclicdeadlineOption::Debug | CyclicdeadlineOption::Verbose);
+    let specs: Vec<_> =
+        OPTIONS.into_iter().filter(|spec| compat.is_silent() || !is_newer_than_2_4(spec.id)).collect();
+    let given =
+        getopt(arguments, &specs).map_err(|error| CyclicdeadlineEarlyExit::GetoptError(error.to_string()))?;
+    let mut raw = RawCyclicdeadlineOptions::new(compat);
+    for option in &given {
+        raw.apply(option, bindable)?;
     }
-    draft.finish(bindable)
+    raw.check(bindable)
 }
 
-struct Draft {
-    options: Options,
-    interval: i64,
-    step: i64,
+/// Options as given so far; [`check`](Self::check) completes them.
+struct RawCyclicdeadlineOptions {
+    options: CyclicdeadlineOptions,
+    interval_us: i64,
+    step_us: i64,
     threads: i64,
 }
 
-impl Draft {
-    fn new(dialect: Compat) -> Self {
-        let options = Options {
-            dialect,
+impl RawCyclicdeadlineOptions {
+    fn new(compat: Compat) -> Self {
+        let options = CyclicdeadlineOptions {
+            compat,
             threads: Vec::new(),
             cpus: None,
-            says_all: true,
+            reports_all_cpus: true,
             seconds: None,
             break_above_us: None,
             tracemark: false,
@@ -149,113 +169,118 @@ impl Draft {
             verbose: false,
             debug: false,
         };
-        Self { options, interval: INTERVAL, step: STEP, threads: 0 }
+        Self { options, interval_us: DEFAULT_INTERVAL_US, step_us: DEFAULT_STEP_US, threads: 0 }
     }
 
-    fn take(&mut self, given: &GivenOption<Id>, bindable: &CpuSet) -> Result<(), Refusal> {
+    fn apply(
+        &mut self,
+        given: &GivenOption<CyclicdeadlineOption>,
+        bindable: &CpuSet,
+    ) -> Result<(), CyclicdeadlineEarlyExit> {
         let (options, value) = (&mut self.options, given.value.as_deref());
         let text = value.unwrap_or_default();
-        let number = leading(text);
+        let number = leading_number(text);
         let positive = |number: i64| u64::try_from(number).ok().filter(|number| *number > 0);
         match given.id {
-            Id::Affinity => {
-                // As many as there are CPUs, unless `-t` says otherwise, also before it.
-                self.threads = if self.threads == 0 { as_number(bindable) } else { self.threads };
-                options.cpus = Some(value.map_or_else(|| Ok(bindable.clone()), |list| cpus(list, bindable))?);
-                options.says_all = value.is_some();
+            CyclicdeadlineOption::Affinity => {
+                // One thread per CPU, unless `-t` is given before or after `-a`.
+                self.threads = if self.threads == 0 { cpu_count(bindable) } else { self.threads };
+                options.cpus =
+                    Some(value.map_or_else(|| Ok(bindable.clone()), |list| parse_cpus(list, bindable))?);
+                options.reports_all_cpus = value.is_some();
             }
-            Id::Break => options.break_above_us = positive(number),
-            Id::Debug => options.debug = true,
-            Id::Duration => options.seconds = positive(seconds(text)),
-            Id::Help => return Err(Refusal::Help),
-            Id::Interval => self.interval = number,
-            Id::Json => options.json = Some(PathBuf::from(text)),
-            Id::Quiet => options.quiet = true,
-            Id::Step => self.step = number,
-            Id::Threads => self.threads = number,
-            Id::Tracemark => options.tracemark = true,
-            Id::Verbose => options.verbose = true,
+            CyclicdeadlineOption::Break => options.break_above_us = positive(number),
+            CyclicdeadlineOption::Debug => options.debug = true,
+            CyclicdeadlineOption::Duration => options.seconds = positive(seconds(text)),
+            CyclicdeadlineOption::Help => return Err(CyclicdeadlineEarlyExit::Help),
+            CyclicdeadlineOption::Interval => self.interval_us = number,
+            CyclicdeadlineOption::Json => options.json = Some(PathBuf::from(text)),
+            CyclicdeadlineOption::Quiet => options.quiet = true,
+            CyclicdeadlineOption::Step => self.step_us = number,
+            CyclicdeadlineOption::Threads => self.threads = number,
+            CyclicdeadlineOption::Tracemark => options.tracemark = true,
+            CyclicdeadlineOption::Verbose => options.verbose = true,
         }
         Ok(())
     }
 
-    fn finish(mut self, bindable: &CpuSet) -> Result<Options, Refusal> {
+    fn check(mut self, bindable: &CpuSet) -> Result<CyclicdeadlineOptions, CyclicdeadlineEarlyExit> {
         let threads = if self.threads == 0 { 1 } else { self.threads };
-        if !(1..=MOST_THREADS).contains(&threads) {
-            return Err(invalid(format!("-t {threads} is out of range; write 1 to {MOST_THREADS}")));
+        if !(1..=MAX_THREADS).contains(&threads) {
+            return Err(invalid(format!("-t {threads} is out of range; write 1 to {MAX_THREADS}")));
         }
         let cpus = self.options.cpus.as_ref().unwrap_or(bindable);
-        self.options.says_all &= cpus == bindable;
-        let share = share(threads.unsigned_abs(), cpus.len() as u64);
-        let threads = (0..threads).map(|place| self.thread(place, share));
+        self.options.reports_all_cpus &= cpus == bindable;
+        let percent = runtime_percent(threads.unsigned_abs(), cpus.len() as u64);
+        let threads = (0..threads).map(|number| self.thread(number, percent));
         self.options.threads = threads.collect::<Result<_, _>>()?;
         Ok(self.options)
     }
 
-    fn thread(&self, place: i64, share: u64) -> Result<Thread, Refusal> {
-        let period = self.step.saturating_mul(place).saturating_add(self.interval);
+    fn thread(&self, number: i64, percent: u64) -> Result<DeadlineParameters, CyclicdeadlineEarlyExit> {
+        let period = self.step_us.saturating_mul(number).saturating_add(self.interval_us);
         let period_us = u64::try_from(period).ok().filter(|period| *period > 0);
-        let refused = || {
+        let error = || {
             let example = "`-i 1000 -s 500`";
             invalid(format!(
-                "thread {place} would have a period of {period} us; write periods above 0, such as {example}"
+                "thread {number} would have a period of {period} us; write periods above 0, such as {example}"
             ))
         };
-        let period_us = period_us.ok_or_else(refused)?;
-        Ok(Thread { runtime_us: period_us.saturating_mul(share) / 100, period_us })
+        let period_us = period_us.ok_or_else(error)?;
+        Ok(DeadlineParameters { runtime_us: period_us.saturating_mul(percent) / 100, period_us })
     }
 }
 
-/// What a thread asks for, in percent of its period.
-fn share(threads: u64, cpus: u64) -> u64 {
-    if threads > cpus { cpus * SHARE_OF_ALL / threads } else { SHARE }
+/// Runtime in percent of the period.
+fn runtime_percent(threads: u64, cpus: u64) -> u64 {
+    if threads > cpus { cpus * TOTAL_RUNTIME_PERCENT / threads } else { RUNTIME_PERCENT }
 }
 
-fn as_number(cpus: &CpuSet) -> i64 {
+fn cpu_count(cpus: &CpuSet) -> i64 {
     i64::try_from(cpus.len()).unwrap_or(i64::MAX)
 }
 
-fn cpus(list: &str, bindable: &CpuSet) -> Result<CpuSet, Refusal> {
-    let named = list.parse::<CpuSet>().ok();
-    let named = named.filter(|cpus| !cpus.is_empty() && cpus.first_outside(bindable).is_none());
-    let refused = || {
+fn parse_cpus(list: &str, bindable: &CpuSet) -> Result<CpuSet, CyclicdeadlineEarlyExit> {
+    let cpus = list.parse::<CpuSet>().ok();
+    let cpus = cpus.filter(|cpus| !cpus.is_empty() && cpus.first_outside(bindable).is_none());
+    let error = || {
         invalid(format!(
             "Invalid cpu input '{list}'\nhint: threads can be bound to CPUs {bindable}: `-a {bindable}`"
         ))
     };
-    named.ok_or_else(refused)
+    cpus.ok_or_else(error)
 }
 
-const fn invalid(text: String) -> Refusal {
-    Refusal::Invalid(text)
+const fn invalid(text: String) -> CyclicdeadlineEarlyExit {
+    CyclicdeadlineEarlyExit::Invalid(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read_as(line: &str, dialect: Compat) -> Result<Options, Refusal> {
-        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read(&words, &"0-3".parse().unwrap(), dialect)
+    fn parse_as(line: &str, compat: Compat) -> Result<CyclicdeadlineOptions, CyclicdeadlineEarlyExit> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&arguments, &"0-3".parse().unwrap(), compat)
     }
 
-    fn ok(line: &str) -> Options {
-        read_as(line, Compat::V2_4).unwrap()
+    fn parse_2_4(line: &str) -> CyclicdeadlineOptions {
+        parse_as(line, Compat::V2_4).unwrap()
     }
 
     fn threads(line: &str) -> Vec<(u64, u64)> {
-        ok(line).threads.iter().map(|one| (one.runtime_us, one.period_us)).collect()
+        parse_2_4(line).threads.iter().map(|thread| (thread.runtime_us, thread.period_us)).collect()
     }
 
     #[test]
-    fn what_is_not_said_is_as_in_the_original() {
-        let options = ok("");
+    fn defaults_are_those_of_the_original() {
+        let options = parse_2_4("");
         assert_eq!(threads(""), [(600, 1_000)]);
-        assert_eq!((options.cpus, options.says_all, options.seconds), (None, true, None));
+        assert_eq!((options.cpus, options.reports_all_cpus, options.seconds), (None, true, None));
     }
 
     #[test]
-    fn periods_grow_and_shares_shrink_with_the_threads() {
+    fn periods_grow_and_runtimes_shrink_with_the_number_of_threads() {
         assert_eq!(threads("-t2 -i 10000"), [(6_000, 10_000), (6_300, 10_500)]);
         // 4 CPUs give 80 % to 6 threads: 53 % each.
         assert_eq!(threads("-t 6 -s 0")[5], (530, 1_000));
@@ -264,38 +289,49 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_those_behind_the_option_or_all() {
-        let cpus = |line: &str| ok(line).cpus.unwrap().to_string();
+    fn cpus_are_the_value_of_the_option_or_all() {
+        let cpus = |line: &str| parse_2_4(line).cpus.unwrap().to_string();
         assert_eq!(
             (cpus("-a2-3"), cpus("-a 2"), cpus("-c 1"), cpus("--affinity=0,3")),
             ("2-3".into(), "2".into(), "1".into(), "0,3".into())
         );
         assert_eq!(cpus("-a -D 1"), "0-3");
         assert_eq!(
-            (ok("-a").threads.len(), ok("-a 1 -t 1").threads.len(), ok("-a 1").threads.len()),
+            (
+                parse_2_4("-a").threads.len(),
+                parse_2_4("-a 1 -t 1").threads.len(),
+                parse_2_4("-a 1").threads.len()
+            ),
             (4, 1, 4)
         );
-        assert_eq!((ok("-a").says_all, ok("-a 0-3").says_all, ok("-a 1").says_all), (false, true, false));
+        assert_eq!(
+            (
+                parse_2_4("-a").reports_all_cpus,
+                parse_2_4("-a 0-3").reports_all_cpus,
+                parse_2_4("-a 1").reports_all_cpus
+            ),
+            (false, true, false)
+        );
     }
 
     #[test]
-    fn what_farms_type_is_understood() {
-        let options = ok("-q -D 5m --step=100 -b 50 --tracemark --json=x");
+    fn command_lines_of_test_farms_are_parsed() {
+        let options = parse_2_4("-q -D 5m --step=100 -b 50 --tracemark --json=x");
         assert_eq!((options.seconds, options.break_above_us), (Some(300), Some(50)));
         assert!(options.quiet && options.tracemark && options.json == Some(PathBuf::from("x")));
     }
 
     #[test]
-    fn two_options_came_after_2_4() {
-        assert!(matches!(read_as("--verbose", Compat::V2_4), Err(Refusal::Unreadable(_))));
-        let options = read_as("--verbose --debug", Compat::V2_6).unwrap();
+    fn verbose_and_debug_are_newer_than_2_4() {
+        assert!(matches!(parse_as("--verbose", Compat::V2_4), Err(CyclicdeadlineEarlyExit::GetoptError(_))));
+        let options = parse_as("--verbose --debug", Compat::V2_6).unwrap();
         assert!(options.verbose && options.debug);
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_can() {
-        let refused = |line: &str| match read_as(line, Compat::V2_6) {
-            Err(Refusal::Invalid(text) | Refusal::Unreadable(text)) => text,
+    fn invalid_values_are_refused_with_the_valid_ones() {
+        let refused = |line: &str| match parse_as(line, Compat::V2_6) {
+            Err(CyclicdeadlineEarlyExit::Invalid(text) | CyclicdeadlineEarlyExit::GetoptError(text)) => text,
             other => panic!("{line}: {other:?}"),
         };
         assert_eq!(
@@ -307,6 +343,6 @@ mod tests {
         assert!(refused("-t 3 -s -500").starts_with("thread 2 would have a period of 0 us"));
         assert_eq!(refused("-t -3"), "-t -3 is out of range; write 1 to 1000");
         assert_eq!(refused("--nothing"), "unrecognized option '--nothing'");
-        assert_eq!(read_as("-h", Compat::V2_6), Err(Refusal::Help));
+        assert_eq!(parse_as("-h", Compat::V2_6), Err(CyclicdeadlineEarlyExit::Help));
     }
 }

@@ -1,50 +1,49 @@
-//! CPU lists as typed after `-a` and `--mainaffinity`.
+//! CPU lists given with `-a` and `--mainaffinity`.
 
 use howlate_model::CpuSet;
 
-use crate::cyclictest::warning::Warning;
+use crate::cyclictest::warning::CyclictestWarning;
 
-/// The CPUs of the machine, as options must know them.
+/// The CPUs of the machine that options refer to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuMasks {
-    /// CPUs that the kernel was set up for.
+    /// Number of configured CPUs.
     pub configured: u32,
-    /// CPUs that are online.
+    /// Number of online CPUs.
     pub online: u32,
-    /// CPUs of the mask that this process inherited: where threads run if nothing else is asked for.
+    /// Inherited affinity mask: where threads run by default.
     pub allowed: CpuSet,
-    /// CPUs that the kernel lets it bind threads to: what can be asked for.
+    /// CPUs to which the kernel lets this process bind threads.
     pub bindable: CpuSet,
 }
 
-/// Whether the word after `-a` is its value.
-pub(crate) fn looks_like_cpus(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '!' | '+' | 'a'))
+/// Whether the argument after `-a` is its value.
+pub(crate) fn looks_like_cpus(argument: &str) -> bool {
+    argument.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '!' | '+' | 'a'))
 }
 
-/// The CPUs that `text` names: `all`, `0-3,8`, `!0` (all but), `+0-1` (counted among those of the inherited mask).
-/// As in the original the inherited mask is no limit; CPUs that threads cannot be bound to are one,
-/// unless others are named with them: then the threads say which they could not have.
-pub(crate) fn cpus(text: &str, masks: &CpuMasks) -> Result<CpuSet, Warning> {
+/// Parses `all`, `0-3,8`, `!0` (all but), `+0-1` (indexes into the inherited mask). As in the original, the inherited mask
+/// is no limit. At least one CPU has to be bindable; threads of the other CPUs warn when they cannot be bound.
+pub(crate) fn parse_cpus(text: &str, masks: &CpuMasks) -> Result<CpuSet, CyclictestWarning> {
     let CpuMasks { allowed, bindable, .. } = masks;
-    let unusable = || Warning::NoCpus { typed: text.trim().to_owned(), bindable: bindable.clone() };
-    let list = |list: &str| list.parse::<CpuSet>().map_err(|_| unusable());
+    let unusable = || CyclictestWarning::NoCpus { list: text.trim().to_owned(), bindable: bindable.clone() };
+    let parse_list = |list: &str| list.parse::<CpuSet>().map_err(|_| unusable());
     let text = text.trim();
-    let named = if text == "all" {
+    let cpus = if text == "all" {
         bindable.clone()
-    } else if let Some(but) = text.strip_prefix('!') {
-        bindable.without(&list(but)?)
-    } else if let Some(counted) = text.strip_prefix('+') {
-        let counted = list(counted)?;
-        counted.iter().filter_map(|place| allowed.iter().nth(place as usize)).collect()
+    } else if let Some(excluded) = text.strip_prefix('!') {
+        bindable.without(&parse_list(excluded)?)
+    } else if let Some(indexes) = text.strip_prefix('+') {
+        let indexes = parse_list(indexes)?;
+        indexes.iter().filter_map(|index| allowed.iter().nth(index as usize)).collect()
     } else {
-        list(text)?
+        parse_list(text)?
     };
-    let exist = named.iter().all(|cpu| cpu < masks.configured);
-    if exist && named.iter().any(|cpu| bindable.contains(cpu)) { Ok(named) } else { Err(unusable()) }
+    let exist = cpus.iter().all(|cpu| cpu < masks.configured);
+    if exist && cpus.iter().any(|cpu| bindable.contains(cpu)) { Ok(cpus) } else { Err(unusable()) }
 }
 
-/// The CPU of thread `thread`: round-robin over the set.
+/// The CPU of a thread, round-robin over `set`; `None` for an empty set.
 pub(crate) fn cpu_of(thread: usize, set: &CpuSet) -> Option<u32> {
     set.iter().nth(thread % set.len().max(1))
 }
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_name_cpus_that_may_be_used() {
+    fn lists_contain_usable_cpus() {
         let (allowed, bindable) = ("4-5".parse().unwrap(), "2-5".parse().unwrap());
         let masks = CpuMasks { configured: 8, online: 8, allowed, bindable };
         for (text, set) in [
@@ -64,21 +63,21 @@ mod tests {
             ("!2", "3-5"),
             ("+0-1", "4-5"),
             (" 4", "4"),
-            // The thread on CPU 1 will say that it could not have it.
+            // The thread of CPU 1 will warn.
             ("1-3", "1-3"),
         ] {
-            assert_eq!(cpus(text, &masks).unwrap().to_string(), set, "{text}");
+            assert_eq!(parse_cpus(text, &masks).unwrap().to_string(), set, "{text}");
         }
         for text in ["7", "3,8", "0-1", "abc", "!2-5", "+9", "", "3-"] {
-            assert!(cpus(text, &masks).is_err(), "{text}");
+            assert!(parse_cpus(text, &masks).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn threads_go_round() {
+    fn cpus_are_assigned_round_robin() {
         let set: CpuSet = "0,3-5".parse().unwrap();
-        let got: Vec<_> = (0..6).filter_map(|thread| cpu_of(thread, &set)).collect();
-        assert_eq!(got, [0, 3, 4, 5, 0, 3]);
+        let cpus: Vec<_> = (0..6).filter_map(|thread| cpu_of(thread, &set)).collect();
+        assert_eq!(cpus, [0, 3, 4, 5, 0, 3]);
         assert_eq!(cpu_of(1, &CpuSet::default()), None);
     }
 }

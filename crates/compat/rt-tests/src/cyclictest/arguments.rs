@@ -1,49 +1,53 @@
-//! From words to options.
+//! Parses the command line.
 
 use crate::compat::{Compat, UnknownCompat};
 use crate::cyclictest::affinity::CpuMasks;
 use crate::cyclictest::checks;
-use crate::cyclictest::draft::Draft;
-use crate::cyclictest::request::{Refusal, Request};
-use crate::cyclictest::table::{Opt, known};
-use crate::cyclictest::warning::Warning;
+use crate::cyclictest::options::{CyclictestEarlyExit, CyclictestRequest};
+use crate::cyclictest::raw_options::RawCyclictestOptions;
+use crate::cyclictest::table::{CyclictestOption, option_specs};
+use crate::cyclictest::warning::CyclictestWarning;
 use crate::getopt::getopt;
 
-/// Reads a command line, the program's name left out; `dialect` is spoken unless the words ask for another.
+/// Parses a command line without the program name. `default_compat` applies unless `--compat` is given.
 ///
 /// # Errors
 ///
-/// When help was asked for, a word cannot be read, or a value cannot be meant.
-pub fn read(words: &[String], masks: &CpuMasks, dialect: Compat) -> Result<Request, Refusal> {
-    let compat = asked_dialect(words)?.unwrap_or(dialect);
-    let given = getopt(words, &known(compat))
-        .map_err(|unreadable| Refusal::Unreadable(compat, unreadable.to_string()))?;
-    let mut draft = Draft::new(compat);
-    for one in given {
-        if one.id == Opt::Help {
-            return Err(Refusal::Help(compat));
+/// For `--help`, invalid options and invalid values.
+pub fn parse(
+    arguments: &[String],
+    masks: &CpuMasks,
+    default_compat: Compat,
+) -> Result<CyclictestRequest, CyclictestEarlyExit> {
+    let compat = compat_option(arguments)?.unwrap_or(default_compat);
+    let given = getopt(arguments, &option_specs(compat))
+        .map_err(|error| CyclictestEarlyExit::GetoptError(compat, error.to_string()))?;
+    let mut raw = RawCyclictestOptions::new(compat);
+    for option in given {
+        if option.id == CyclictestOption::Help {
+            return Err(CyclictestEarlyExit::Help(compat));
         }
-        draft.take(&one, masks);
+        raw.apply(&option, masks);
     }
-    checks::finish(draft, masks)
+    checks::check(raw, masks)
 }
 
-/// The dialect must be known before the other words are read, even if they cannot be.
-fn asked_dialect(words: &[String]) -> Result<Option<Compat>, Refusal> {
-    let mut asked = None;
-    let mut words = words.iter().take_while(|word| *word != "--");
-    while let Some(word) = words.next() {
-        asked = match word.strip_prefix("--compat") {
-            Some("") => words.next().map(String::as_str),
-            Some(value) if value.starts_with('=') => Some(&value[1..]),
-            _ => asked,
+/// The value of `--compat`: it determines how all other arguments are parsed, also those before it.
+fn compat_option(arguments: &[String]) -> Result<Option<Compat>, CyclictestEarlyExit> {
+    let mut value = None;
+    let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
+    while let Some(argument) = arguments.next() {
+        value = match argument.strip_prefix("--compat") {
+            Some("") => arguments.next().map(String::as_str),
+            Some(attached) if attached.starts_with('=') => Some(&attached[1..]),
+            _ => value,
         };
     }
     let unknown = |error: UnknownCompat| {
-        Refusal::Invalid(
+        CyclictestEarlyExit::Invalid(
             Compat::default(),
-            vec![Warning::UnknownCompat { from: "--compat", text: error.to_string() }],
+            vec![CyclictestWarning::UnknownCompat { source: "--compat", message: error.to_string() }],
         )
     };
-    asked.map(|asked| asked.parse().map_err(unknown)).transpose()
+    value.map(|value| value.parse().map_err(unknown)).transpose()
 }

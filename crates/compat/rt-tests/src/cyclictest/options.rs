@@ -1,24 +1,25 @@
-//! What was asked for, typed.
+//! Options of cyclictest, checked.
 
 use std::path::PathBuf;
 
 use howlate_model::{CpuSet, Span, WaitClock};
 
 use crate::compat::Compat;
+use crate::cyclictest::warning::CyclictestWarning;
 
 /// The unit of all values printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
-    /// Whole microseconds, cut towards zero.
+pub enum LatencyUnit {
+    /// Whole microseconds, truncated.
     #[default]
     Micros,
-    /// Latencies in nanoseconds, `-N`.
+    /// Nanoseconds, `-N`.
     Nanos,
 }
 
-impl Unit {
-    /// Nanoseconds in this unit.
-    pub(crate) const fn of_nanos(self, nanos: i64) -> i64 {
+impl LatencyUnit {
+    /// Converts nanoseconds to this unit, truncating.
+    pub(crate) const fn convert_nanos(self, nanos: i64) -> i64 {
         match self {
             Self::Micros => nanos / 1_000,
             Self::Nanos => nanos,
@@ -26,49 +27,43 @@ impl Unit {
     }
 }
 
-/// When threads start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
-    /// One after another, as they come.
+    /// One after another, as they are created.
     #[default]
     No,
-    /// All at one moment; microseconds that each comes after the one before.
+    /// All at one time; microseconds by which each thread starts after the one before.
     Together(i64),
-    /// All on a full second; microseconds after it.
+    /// All on a full second, plus these microseconds.
     FullSecond(i64),
 }
 
-/// How CPUs are kept from sleeping deeply.
+/// How CPUs are kept out of deep idle states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Power {
+pub enum PowerManagement {
     /// Microseconds to hold in `/dev/cpu_dma_latency`.
     Latency(i32),
-    /// Not at all, to save battery.
+    /// Not at all, to save battery power.
     Laptop,
-    /// Not at all, to see the system as it is.
+    /// Not at all, to measure the system as configured.
     DefaultSystem,
-    /// By disabling the idle states above this one; −1: all of them.
+    /// By disabling the idle states deeper than this one; −1: all of them.
     DeepestIdleState(i64),
 }
 
-/// The policy as typed.
+/// Value of `--policy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PolicyName {
-    /// `SCHED_OTHER`
     #[default]
     Other,
-    /// `SCHED_BATCH`
     Batch,
-    /// `SCHED_IDLE`
     Idle,
-    /// `SCHED_FIFO`
     Fifo,
-    /// `SCHED_RR`
     Rr,
 }
 
 impl PolicyName {
-    /// As printed in front of the live screen.
+    /// Name at the top of the live screen.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Other => "other",
@@ -85,33 +80,33 @@ impl PolicyName {
     }
 }
 
-/// A histogram to print.
+/// `-h` and `-H`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HistogramAsked {
-    /// Buckets of one unit each, from 0.
+pub struct HistogramOptions {
+    /// Number of buckets of one unit each, from 0.
     pub buckets: usize,
-    /// Whether to add a column for the sum of all threads.
+    /// Add a column for the sum of all threads.
     pub sum: bool,
 }
 
 /// Which CPUs threads are bound to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// None asked for.
+    /// No `-a`.
     #[default]
     Unset,
-    /// `-a` alone: all that may be used.
+    /// `-a` without a value: the inherited mask.
     All,
-    /// These CPUs, one thread each in turn.
+    /// Threads are assigned to these CPUs round-robin.
     Set(CpuSet),
 }
 
-/// Everything that was asked for, checked.
+/// A parsed and checked command line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// `--compat`: the version of rt-tests whose dialect is spoken.
+pub struct CyclictestOptions {
+    /// `--compat`: version of rt-tests whose command line and output are reproduced.
     pub compat: Compat,
-    /// `--howlate-out`: where howlate's own recording goes.
+    /// `--howlate-out`: file for howlate's own recording.
     pub howlate_out: Option<PathBuf>,
     /// `-a`: the CPUs of the measuring threads.
     pub affinity: Affinity,
@@ -119,34 +114,33 @@ pub struct Options {
     pub main_affinity: Option<CpuSet>,
     /// `-A`, `--secaligned`: wake-ups aligned to the second, and to each other.
     pub align: Align,
-    /// `-b`, in the unit printed
+    /// `-b`, in `unit`.
     pub break_above: Option<i64>,
-    /// `--tracemark`: a mark in the kernel's trace where `-b` breaks.
+    /// `--tracemark`: mark and stop the kernel's trace when `-b` is exceeded.
     pub tracemark: bool,
     /// `-c`: the clock of the timers.
     pub clock: WaitClock,
     /// `--laptop`, `--default-system`, `--latency`, `--deepest-idle-state`
-    pub power: Power,
-    /// `-d`, in microseconds
+    pub power: PowerManagement,
+    /// `-d`: difference between the intervals of consecutive threads.
     pub distance_us: i64,
     /// `-D`: how long to run.
     pub duration: Option<Span>,
     /// `-F`: a named pipe to which statistics are written.
     pub fifo: Option<PathBuf>,
-    /// `-h`, `-H`: buckets of 1 µs below this limit.
-    pub histogram: Option<HistogramAsked>,
-    /// `--histfile`: where the histogram goes instead of standard output.
+    pub histogram: Option<HistogramOptions>,
+    /// `--histfile`: file for the histogram instead of standard output.
     pub histfile: Option<PathBuf>,
-    /// `-i`, in microseconds
+    /// `-i`: interval of the first thread.
     pub interval_us: i64,
-    /// `--json`: where the result goes as JSON.
+    /// `--json`: file for the results as JSON.
     pub json: Option<PathBuf>,
     /// `-l`: wake-ups per thread.
     pub loops: Option<u64>,
     /// `-m`: all pages locked into memory.
     pub mlockall: bool,
     /// `-N`: unit of what is printed.
-    pub unit: Unit,
+    pub unit: LatencyUnit,
     /// `-o`: oscilloscope mode, one line for this many wake-ups.
     pub oscope: u64,
     /// `--policy`: scheduling policy of the measuring threads.
@@ -169,7 +163,7 @@ pub struct Options {
     pub smi: bool,
     /// `-S`: one thread per CPU, all of one priority.
     pub smp: bool,
-    /// `--spike`, in the unit printed
+    /// `--spike`, in `unit`.
     pub spike_above: Option<i64>,
     /// `--spike-nodes`: spikes kept at most.
     pub spike_nodes: usize,
@@ -181,14 +175,55 @@ pub struct Options {
     pub verbose: bool,
 }
 
-impl Options {
-    /// The interval of one thread, in microseconds.
-    pub fn interval_of(&self, thread: usize) -> i64 {
-        let further = i64::try_from(thread).unwrap_or(i64::MAX);
-        self.interval_us.saturating_add(self.distance_us.saturating_mul(further))
+impl CyclictestOptions {
+    /// The options of an empty command line.
+    pub(crate) fn defaults(compat: Compat) -> Self {
+        Self {
+            compat,
+            howlate_out: None,
+            affinity: Affinity::Unset,
+            main_affinity: None,
+            align: Align::No,
+            break_above: None,
+            tracemark: false,
+            clock: WaitClock::Monotonic,
+            power: PowerManagement::Latency(0),
+            distance_us: 0,
+            duration: None,
+            fifo: None,
+            histogram: None,
+            histfile: None,
+            interval_us: 1_000,
+            json: None,
+            loops: None,
+            mlockall: false,
+            unit: LatencyUnit::Micros,
+            oscope: 1,
+            policy: PolicyName::Other,
+            posix_timers: false,
+            priority: 0,
+            priospread: false,
+            quiet: false,
+            refresh_on_max: false,
+            relative: false,
+            resolution: false,
+            smi: false,
+            smp: false,
+            spike_above: None,
+            spike_nodes: 1_024,
+            system: false,
+            threads: 1,
+            verbose: false,
+        }
     }
 
-    /// The priority of one thread; 0 where the policy has none.
+    /// Interval of a thread, in microseconds.
+    pub fn interval_of(&self, thread: usize) -> i64 {
+        let index = i64::try_from(thread).unwrap_or(i64::MAX);
+        self.interval_us.saturating_add(self.distance_us.saturating_mul(index))
+    }
+
+    /// Priority of a thread; 0 if the policy has none.
     pub fn priority_of(&self, thread: usize) -> u32 {
         if !self.policy.is_realtime() {
             return 0;
@@ -196,4 +231,25 @@ impl Options {
         let steps = if self.priospread { u32::try_from(thread).unwrap_or(u32::MAX) } else { 0 };
         self.priority.saturating_sub(steps).max(1)
     }
+}
+
+/// A valid command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CyclictestRequest {
+    pub options: CyclictestOptions,
+    /// Printed on standard error before the run.
+    pub warnings: Vec<CyclictestWarning>,
+}
+
+/// Why the program ends without measuring. The usage is printed on standard output except for `Fatal`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CyclictestEarlyExit {
+    /// `--help`. Status 0.
+    Help(Compat),
+    /// A message of `getopt_long`, without the program name. Status 0.
+    GetoptError(Compat, String),
+    /// Invalid values or combinations. Status 1.
+    Invalid(Compat, Vec<CyclictestWarning>),
+    /// An error for which the original prints one line and no usage. Status 1.
+    Fatal(CyclictestWarning),
 }

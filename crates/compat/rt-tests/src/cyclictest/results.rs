@@ -1,100 +1,100 @@
-//! What is counted of a whole run.
+//! Results of a run: statistics of all threads, spikes, the wake-up that exceeded `-b`.
 
 use howlate_model::{MonotonicTime, Turn, Wakeup};
 
-use crate::cyclictest::options::{HistogramAsked, Options, PolicyName, Unit};
+use crate::cyclictest::options::{CyclictestOptions, HistogramOptions, LatencyUnit, PolicyName};
 use crate::cyclictest::spikes::Spikes;
-use crate::cyclictest::tally::Tally;
+use crate::cyclictest::stats::ThreadStats;
 use crate::cyclictest::verbose::put_value;
 
 /// The wake-up that exceeded `-b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// The thread's id.
+pub struct BreakEvent {
     pub tid: u32,
-    /// Its latency, in the unit printed.
+    /// Latency in the printed unit.
     pub value: i64,
     at: MonotonicTime,
 }
 
-/// All threads of a run.
+/// Results of all threads.
 #[derive(Clone, Debug)]
-pub struct Results {
-    pub(crate) tallies: Vec<Tally>,
+pub struct CyclictestResults {
+    pub(crate) threads: Vec<ThreadStats>,
     pub(crate) spikes: Option<Spikes>,
-    pub(crate) hit: Option<Hit>,
-    pub(crate) unit: Unit,
+    pub(crate) break_event: Option<BreakEvent>,
+    pub(crate) unit: LatencyUnit,
     pub(crate) policy: PolicyName,
-    pub(crate) histogram: Option<HistogramAsked>,
+    pub(crate) histogram: Option<HistogramOptions>,
     pub(crate) breaks: bool,
     pub(crate) quiet: bool,
     pub(crate) compat: crate::Compat,
-    /// Nanoseconds that the clock waited on is ahead of `CLOCK_MONOTONIC`.
-    pub(crate) ahead: i64,
+    /// Offset of the timers' clock from `CLOCK_MONOTONIC`.
+    pub(crate) clock_offset_ns: i64,
     break_above: Option<i64>,
     values: String,
 }
 
-impl Results {
-    /// Empty results of a turn that is about to begin.
-    pub fn new(options: &Options, turn: &Turn, ahead: i64) -> Self {
-        let tally = |(thread, task): (usize, &howlate_model::Task)| Tally::new(options, thread, task.cpu);
+impl CyclictestResults {
+    /// Empty results of a turn that is about to start.
+    pub fn new(options: &CyclictestOptions, turn: &Turn, clock_offset_ns: i64) -> Self {
+        let stats =
+            |(thread, task): (usize, &howlate_model::Task)| ThreadStats::new(options, thread, task.cpu);
         Self {
-            tallies: turn.tasks.iter().enumerate().map(tally).collect(),
+            threads: turn.tasks.iter().enumerate().map(stats).collect(),
             spikes: options.spike_above.map(|above| Spikes::new(above, options.spike_nodes)),
-            hit: None,
+            break_event: None,
             unit: options.unit,
             policy: options.policy,
             histogram: options.histogram,
             breaks: options.break_above.is_some(),
             quiet: options.quiet,
             compat: options.compat,
-            ahead,
+            clock_offset_ns,
             break_above: options.break_above,
             values: String::new(),
         }
     }
 
-    /// A thread has started.
-    pub fn started(&mut self, thread: usize, tid: u32) {
-        if let Some(tally) = self.tallies.get_mut(thread) {
-            tally.tid = tid;
+    /// Sets the id of a thread that has started.
+    pub fn set_tid(&mut self, thread: usize, tid: u32) {
+        if let Some(stats) = self.threads.get_mut(thread) {
+            stats.tid = tid;
         }
     }
 
-    /// A thread's count of system management interrupts.
-    pub fn counted_smis(&mut self, thread: usize, smis: u64) {
-        if let Some(tally) = self.tallies.get_mut(thread) {
-            tally.smis = Some(smis);
+    /// Sets a thread's number of system management interrupts.
+    pub fn set_smis(&mut self, thread: usize, smis: u64) {
+        if let Some(stats) = self.threads.get_mut(thread) {
+            stats.smis = Some(smis);
         }
     }
 
     /// Counts wake-ups of one thread.
     pub fn add(&mut self, thread: usize, wakeups: &[Wakeup]) {
-        let Some(tally) = self.tallies.get_mut(thread) else { return };
+        let Some(stats) = self.threads.get_mut(thread) else { return };
         for wakeup in wakeups {
-            let (cycle, value) = tally.add(wakeup.latency());
+            let (cycle, value) = stats.add(wakeup.latency());
             if let Some(spikes) = &mut self.spikes {
                 spikes.add(thread, value, wakeup.ran);
             }
-            if let Some(shown) = tally.oscope.as_mut().and_then(|oscope| oscope.add(cycle, value)) {
-                put_value(&mut self.values, thread, shown, tally.smis.is_some());
+            if let Some(maximum) = stats.oscope.as_mut().and_then(|oscope| oscope.add(cycle, value)) {
+                put_value(&mut self.values, thread, maximum, stats.smis.is_some());
             }
             if self.break_above.is_some_and(|above| value > above) {
-                let hit = Hit { tid: tally.tid, value, at: wakeup.ran };
-                // Two threads may exceed it at once; the one that ran first stopped the other.
-                let first = self.hit.is_none_or(|other| hit.at < other.at);
-                self.hit = if first { Some(hit) } else { self.hit };
+                let event = BreakEvent { tid: stats.tid, value, at: wakeup.ran };
+                // Several threads may exceed the limit at once; the first one to run ended the run.
+                let is_first = self.break_event.is_none_or(|earlier| event.at < earlier.at);
+                self.break_event = if is_first { Some(event) } else { self.break_event };
             }
         }
     }
 
-    /// The largest latency so far, in the unit printed.
+    /// Largest latency so far, in the printed unit.
     pub fn max(&self) -> i64 {
-        self.tallies.iter().map(|tally| tally.max).max().unwrap_or(0)
+        self.threads.iter().map(|stats| stats.max).max().unwrap_or(0)
     }
 
-    /// The values since the last call, as `-v` prints them.
+    /// The values since the last call, in the format of `-v`.
     pub fn take_values(&mut self) -> String {
         std::mem::take(&mut self.values)
     }

@@ -1,13 +1,14 @@
-//! Latencies above `--spike`.
+//! Latencies above the `--spike` trigger.
 
 use howlate_model::MonotonicTime;
 
-/// The first spikes, and how many there were.
+/// The first spikes, and the number of all.
 #[derive(Clone, Debug)]
 pub(crate) struct Spikes {
-    above: i64,
-    kept: Vec<Spike>,
-    most: usize,
+    threshold: i64,
+    /// In the order of time, at most `capacity`.
+    spikes: Vec<Spike>,
+    capacity: usize,
     count: u64,
 }
 
@@ -20,30 +21,30 @@ struct Spike {
 }
 
 impl Spikes {
-    pub(crate) const fn new(above: i64, most: usize) -> Self {
-        Self { above, kept: Vec::new(), most, count: 0 }
+    pub(crate) const fn new(threshold: i64, capacity: usize) -> Self {
+        Self { threshold, spikes: Vec::new(), capacity, count: 0 }
     }
 
     pub(crate) fn add(&mut self, thread: usize, value: i64, at: MonotonicTime) {
-        if value <= self.above {
+        if value <= self.threshold {
             return;
         }
         self.count += 1;
-        // Threads are looked at one after another, so the first ones are not always the first seen.
-        let place = self.kept.partition_point(|spike| spike.at <= at);
-        if place < self.most {
-            self.kept.insert(place, Spike { at, thread, value });
-            self.kept.truncate(self.most);
+        // Wake-ups arrive thread by thread, so they are not in the order of time.
+        let index = self.spikes.partition_point(|spike| spike.at <= at);
+        if index < self.capacity {
+            self.spikes.insert(index, Spike { at, thread, value });
+            self.spikes.truncate(self.capacity);
         }
     }
 
-    /// All lines; `ahead`: nanoseconds that the clock printed is ahead of the one measured with.
-    pub(crate) fn text(&self, ahead: i64) -> String {
+    /// One line per spike, and their number. `clock_offset_ns`: offset of the printed clock from `CLOCK_MONOTONIC`.
+    pub(crate) fn text(&self, clock_offset_ns: i64) -> String {
         let line = |spike: &Spike| {
-            let micros = (spike.at.as_nanos() + ahead) / 1_000;
+            let micros = (spike.at.as_nanos() + clock_offset_ns) / 1_000;
             format!("T:{:2} Spike:{:8}: TS: {micros:12}\n", spike.thread, spike.value)
         };
-        let lines: String = self.kept.iter().map(line).collect();
+        let lines: String = self.spikes.iter().map(line).collect();
         format!("\n{lines}spikes = {}\n\n", self.count)
     }
 }
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_ones_are_kept_in_the_order_of_time() {
+    fn the_first_spikes_are_listed_in_the_order_of_time() {
         let mut spikes = Spikes::new(5, 2);
         for (thread, value, at) in [(0, 6, 3_000), (0, 5, 4_000), (0, 9, 5_000), (1, 7, 1_000)] {
             spikes.add(thread, value, MonotonicTime::from_nanos(at));

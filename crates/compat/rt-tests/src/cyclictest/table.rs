@@ -1,13 +1,12 @@
-//! Every option: its names, what it takes, since when, and what `--help` says of it.
+//! The table of all options: names, argument, help text.
 
 use crate::compat::Compat;
 use crate::cyclictest::affinity::looks_like_cpus;
-use crate::getopt::{OptionSpec, Takes};
-use crate::number::{is_number, leading};
+use crate::getopt::{Argument, OptionSpec};
+use crate::number::{leading_number, starts_with_number};
 
-/// What an option means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opt {
+pub(crate) enum CyclictestOption {
     Affinity,
     Aligned,
     Breaktrace,
@@ -51,37 +50,42 @@ pub(crate) enum Opt {
     Tracemark,
     Unbuffered,
     Verbose,
-    /// No longer does anything.
+    /// Has no effect any more.
     Retired,
-    /// What `--policy` was called.
+    /// Old name of `--policy`.
     RetiredPolicy,
-    /// What `--latency` was called.
+    /// Old name of `--latency`.
     RetiredLatency,
 }
 
-/// One line of the table.
-pub(crate) struct Entry {
+/// Row of the table.
+pub(crate) struct OptionEntry {
     pub(crate) short: Option<char>,
     pub(crate) long: &'static str,
-    /// The name of the value in `--help`; empty: takes none.
+    /// Name of the value in `--help`; empty for an option without a value.
     pub(crate) value: &'static str,
-    pub(crate) takes: Takes,
-    pub(crate) id: Opt,
+    pub(crate) argument: Argument,
+    pub(crate) id: CyclictestOption,
     pub(crate) help: &'static str,
 }
 
-const fn flag(short: Option<char>, long: &'static str, id: Opt, help: &'static str) -> Entry {
-    Entry { short, long, value: "", takes: Takes::Nothing, id, help }
+const fn flag(
+    short: Option<char>,
+    long: &'static str,
+    id: CyclictestOption,
+    help: &'static str,
+) -> OptionEntry {
+    OptionEntry { short, long, value: "", argument: Argument::None, id, help }
 }
 
 const fn valued(
     short: Option<char>,
     long: &'static str,
     value: &'static str,
-    id: Opt,
+    id: CyclictestOption,
     help: &'static str,
-) -> Entry {
-    Entry { short, long, value, takes: Takes::Value, id, help }
+) -> OptionEntry {
+    OptionEntry { short, long, value, argument: Argument::Required, id, help }
 }
 
 const fn optional(
@@ -89,114 +93,115 @@ const fn optional(
     long: &'static str,
     value: &'static str,
     fits: fn(&str) -> bool,
-    id: Opt,
+    id: CyclictestOption,
     help: &'static str,
-) -> Entry {
-    Entry { short, long, value, takes: Takes::MaybeValue(fits), id, help }
+) -> OptionEntry {
+    OptionEntry { short, long, value, argument: Argument::Optional(fits), id, help }
 }
 
-/// A number other than 0: the next word is then a value of `-t`, `-A` or `--secaligned`.
-fn looks_like_count(word: &str) -> bool {
-    !word.starts_with('-') && is_number(word) && leading(word) != 0
+/// Whether the argument after `-t`, `-A` or `--secaligned` is its value: a number other than 0.
+fn looks_like_count(argument: &str) -> bool {
+    !argument.starts_with('-') && starts_with_number(argument) && leading_number(argument) != 0
 }
 
 #[rustfmt::skip]
-pub(crate) const ENTRIES: &[Entry] = &[
-    optional(Some('a'), "affinity", "CPUSET", looks_like_cpus, Opt::Affinity, "bind thread N to the Nth CPU of CPUSET, round-robin; without CPUSET, of all CPUs that may be used. Sets are written 0-3,8, all, !0 (all but) or +0-1 (counted among the usable ones)"),
-    optional(Some('A'), "aligned", "USEC", looks_like_count, Opt::Aligned, "start all threads at one moment, each USEC after the one before"),
-    valued(Some('b'), "breaktrace", "USEC", Opt::Breaktrace, "stop everything when a latency exceeds USEC"),
-    valued(Some('c'), "clock", "CLOCK", Opt::Clock, "0: CLOCK_MONOTONIC (default), 1: CLOCK_REALTIME, 16 to 23: CLOCK_AUX; or a name: monotonic, realtime, tai, boottime, aux0"),
-    flag(None, "default-system", Opt::DefaultSystem, "leave power management as it is"),
-    valued(None, "deepest-idle-state", "N", Opt::DeepestIdleState, "disable the idle states deeper than state N on the measured CPUs; -1 disables all. cpu_dma_latency is then not set"),
-    valued(Some('d'), "distance", "DIST", Opt::Distance, "added to the interval of each further thread, in us; default 500, with a histogram 0"),
-    valued(Some('D'), "duration", "TIME", Opt::Duration, "how long to measure, in seconds; m, h or d may follow the number"),
-    valued(Some('F'), "fifo", "PATH", Opt::Fifo, "make a named pipe at PATH that gives each reader the current statistics"),
-    valued(Some('h'), "histogram", "US", Opt::Histogram, "print a histogram at the end, with one bucket per us (with -N: per ns) below US"),
-    valued(Some('H'), "histofall", "US", Opt::Histofall, "the same with a column for the sum of all threads"),
-    valued(None, "histfile", "PATH", Opt::Histfile, "write the histogram to PATH instead of standard output"),
-    valued(Some('i'), "interval", "INTV", Opt::Interval, "time from one planned wake-up to the next, in us; default 1000"),
-    valued(None, "json", "FILENAME", Opt::Json, "write the results to FILENAME as JSON; - is standard output"),
-    flag(None, "laptop", Opt::Laptop, "do not hold cpu_dma_latency: saves battery, wakes later"),
-    valued(None, "latency", "PM_QOS", Opt::Latency, "what to hold in /dev/cpu_dma_latency, in us; default 0"),
-    valued(Some('l'), "loops", "LOOPS", Opt::Loops, "wake-ups per thread; the first thread to get there ends the run. Default 0: endless"),
-    valued(None, "mainaffinity", "CPUSET", Opt::MainAffinity, "where the main thread may run; the measuring threads are not affected"),
-    flag(Some('m'), "mlockall", Opt::Mlockall, "end at once if memory cannot be locked"),
-    flag(Some('M'), "refresh_on_max", Opt::RefreshOnMax, "update the screen only when there is a new maximum"),
-    flag(Some('N'), "nsecs", Opt::Nsecs, "print ns instead of us"),
-    valued(Some('o'), "oscope", "RED", Opt::Oscope, "with -v: print only the largest of every RED values"),
-    valued(Some('p'), "priority", "PRIO", Opt::Priority, "real-time priority of all threads, 1 to 99; the policy is fifo unless --policy says rr"),
-    valued(None, "policy", "NAME", Opt::Policy, "policy of the measuring threads: other, normal, batch, idle, fifo or rr"),
-    flag(None, "priospread", Opt::Priospread, "give each further thread the next lower priority"),
-    flag(Some('q'), "quiet", Opt::Quiet, "print only a summary at the end"),
-    flag(Some('r'), "relative", Opt::Relative, "sleep for the interval instead of until a time"),
-    flag(Some('R'), "resolution", Opt::Resolution, "compare the clock's real precision with what it reports"),
-    optional(None, "secaligned", "USEC", looks_like_count, Opt::Secaligned, "start all threads on the next full second, plus USEC"),
-    flag(Some('s'), "system", Opt::System, "wait with nanosleep(2)"),
-    flag(Some('S'), "smp", Opt::Smp, "one thread on every CPU, all of the same priority: -a -t"),
-    valued(None, "spike", "TRIGGER", Opt::Spike, "list the latencies above TRIGGER, in us (with -N: ns)"),
-    valued(None, "spike-nodes", "NUM", Opt::SpikeNodes, "how many of them at most; default 1024"),
-    flag(None, "smi", Opt::Smi, "count system management interrupts"),
-    optional(Some('t'), "threads", "NUM", looks_like_count, Opt::Threads, "number of threads; without NUM, one for each CPU. Default 1"),
-    flag(None, "tracemark", Opt::Tracemark, "with -b: mark the end in the kernel's trace, and stop tracing"),
-    flag(Some('u'), "unbuffered", Opt::Unbuffered, "has no effect: output is never held back"),
-    flag(Some('v'), "verbose", Opt::Verbose, "print every value, as thread:cycle:value"),
-    flag(None, "dbg_cyclictest", Opt::Debug, "has no effect"),
-    flag(Some('x'), "posix_timers", Opt::PosixTimers, "wait for POSIX timers instead of clock_nanosleep(2)"),
-    flag(Some('?'), "help", Opt::Help, "print this text"),
+pub(crate) const ENTRIES: &[OptionEntry] = &[
+    optional(Some('a'), "affinity", "CPUSET", looks_like_cpus, CyclictestOption::Affinity, "bind thread N to the Nth CPU of CPUSET, round-robin; without CPUSET, of all CPUs that may be used. Sets are written 0-3,8, all, !0 (all but) or +0-1 (counted among the usable ones)"),
+    optional(Some('A'), "aligned", "USEC", looks_like_count, CyclictestOption::Aligned, "start all threads at one moment, each USEC after the one before"),
+    valued(Some('b'), "breaktrace", "USEC", CyclictestOption::Breaktrace, "stop everything when a latency exceeds USEC"),
+    valued(Some('c'), "clock", "CLOCK", CyclictestOption::Clock, "0: CLOCK_MONOTONIC (default), 1: CLOCK_REALTIME, 16 to 23: CLOCK_AUX; or a name: monotonic, realtime, tai, boottime, aux0"),
+    flag(None, "default-system", CyclictestOption::DefaultSystem, "leave power management as it is"),
+    valued(None, "deepest-idle-state", "N", CyclictestOption::DeepestIdleState, "disable the idle states deeper than state N on the measured CPUs; -1 disables all. cpu_dma_latency is then not set"),
+    valued(Some('d'), "distance", "DIST", CyclictestOption::Distance, "added to the interval of each further thread, in us; default 500, with a histogram 0"),
+    valued(Some('D'), "duration", "TIME", CyclictestOption::Duration, "how long to measure, in seconds; m, h or d may follow the number"),
+    valued(Some('F'), "fifo", "PATH", CyclictestOption::Fifo, "make a named pipe at PATH that gives each reader the current statistics"),
+    valued(Some('h'), "histogram", "US", CyclictestOption::Histogram, "print a histogram at the end, with one bucket per us (with -N: per ns) below US"),
+    valued(Some('H'), "histofall", "US", CyclictestOption::Histofall, "the same with a column for the sum of all threads"),
+    valued(None, "histfile", "PATH", CyclictestOption::Histfile, "write the histogram to PATH instead of standard output"),
+    valued(Some('i'), "interval", "INTV", CyclictestOption::Interval, "time from one planned wake-up to the next, in us; default 1000"),
+    valued(None, "json", "FILENAME", CyclictestOption::Json, "write the results to FILENAME as JSON; - is standard output"),
+    flag(None, "laptop", CyclictestOption::Laptop, "do not hold cpu_dma_latency: saves battery, wakes later"),
+    valued(None, "latency", "PM_QOS", CyclictestOption::Latency, "what to hold in /dev/cpu_dma_latency, in us; default 0"),
+    valued(Some('l'), "loops", "LOOPS", CyclictestOption::Loops, "wake-ups per thread; the first thread to get there ends the run. Default 0: endless"),
+    valued(None, "mainaffinity", "CPUSET", CyclictestOption::MainAffinity, "where the main thread may run; the measuring threads are not affected"),
+    flag(Some('m'), "mlockall", CyclictestOption::Mlockall, "end at once if memory cannot be locked"),
+    flag(Some('M'), "refresh_on_max", CyclictestOption::RefreshOnMax, "update the screen only when there is a new maximum"),
+    flag(Some('N'), "nsecs", CyclictestOption::Nsecs, "print ns instead of us"),
+    valued(Some('o'), "oscope", "RED", CyclictestOption::Oscope, "with -v: print only the largest of every RED values"),
+    valued(Some('p'), "priority", "PRIO", CyclictestOption::Priority, "real-time priority of all threads, 1 to 99; the policy is fifo unless --policy says rr"),
+    valued(None, "policy", "NAME", CyclictestOption::Policy, "policy of the measuring threads: other, normal, batch, idle, fifo or rr"),
+    flag(None, "priospread", CyclictestOption::Priospread, "give each further thread the next lower priority"),
+    flag(Some('q'), "quiet", CyclictestOption::Quiet, "print only a summary at the end"),
+    flag(Some('r'), "relative", CyclictestOption::Relative, "sleep for the interval instead of until a time"),
+    flag(Some('R'), "resolution", CyclictestOption::Resolution, "compare the clock's real precision with what it reports"),
+    optional(None, "secaligned", "USEC", looks_like_count, CyclictestOption::Secaligned, "start all threads on the next full second, plus USEC"),
+    flag(Some('s'), "system", CyclictestOption::System, "wait with nanosleep(2)"),
+    flag(Some('S'), "smp", CyclictestOption::Smp, "one thread on every CPU, all of the same priority: -a -t"),
+    valued(None, "spike", "TRIGGER", CyclictestOption::Spike, "list the latencies above TRIGGER, in us (with -N: ns)"),
+    valued(None, "spike-nodes", "NUM", CyclictestOption::SpikeNodes, "how many of them at most; default 1024"),
+    flag(None, "smi", CyclictestOption::Smi, "count system management interrupts"),
+    optional(Some('t'), "threads", "NUM", looks_like_count, CyclictestOption::Threads, "number of threads; without NUM, one for each CPU. Default 1"),
+    flag(None, "tracemark", CyclictestOption::Tracemark, "with -b: mark the end in the kernel's trace, and stop tracing"),
+    flag(Some('u'), "unbuffered", CyclictestOption::Unbuffered, "has no effect: output is never held back"),
+    flag(Some('v'), "verbose", CyclictestOption::Verbose, "print every value, as thread:cycle:value"),
+    flag(None, "dbg_cyclictest", CyclictestOption::Debug, "has no effect"),
+    flag(Some('x'), "posix_timers", CyclictestOption::PosixTimers, "wait for POSIX timers instead of clock_nanosleep(2)"),
+    flag(Some('?'), "help", CyclictestOption::Help, "print this text"),
 ];
 
-/// Options that the original does not have. They cannot be abbreviated, so that what can be
-/// abbreviated stays the same.
+/// Options of howlate only. They cannot be abbreviated, so that abbreviations of the original's options stay unambiguous.
 #[rustfmt::skip]
-pub(crate) const OWN: &[Entry] = &[
-    valued(None, "compat", "VERSION", Opt::Compat, "write the output of cyclictest 2.4, 2.6, 2.10 or 2.11; default 2.6, or what HOWLATE_COMPAT or the name of a link (cyclictest-2.4) says"),
-    valued(None, "howlate-out", "FILE", Opt::HowlateOut, "save a recording for `howlate show` too"),
+pub(crate) const HOWLATE_ENTRIES: &[OptionEntry] = &[
+    valued(None, "compat", "VERSION", CyclictestOption::Compat, "write the output of cyclictest 2.4, 2.6, 2.10 or 2.11; default 2.6, or what HOWLATE_COMPAT or the name of a link (cyclictest-2.4) says"),
+    valued(None, "howlate-out", "FILE", CyclictestOption::HowlateOut, "save a recording for `howlate show` too"),
 ];
 
-/// Options of rt-tests before 1.0 to 1.4 that people still type.
+/// Options that rt-tests dropped in 1.0 to 1.4 and earlier, but scripts still use.
 #[rustfmt::skip]
-const RETIRED: &[(Option<char>, Option<&str>, Takes, Opt)] = &[
-    (Some('n'), Some("nanosleep"), Takes::Nothing, Opt::Retired),
-    (Some('U'), Some("numa"), Takes::Nothing, Opt::Retired),
-    (Some('w'), Some("wakeup"), Takes::Nothing, Opt::Retired),
-    (Some('W'), Some("wakeuprt"), Takes::Nothing, Opt::Retired),
-    (Some('f'), Some("ftrace"), Takes::Nothing, Opt::Retired),
-    (Some('P'), Some("preemptoff"), Takes::Nothing, Opt::Retired),
-    (Some('C'), Some("context"), Takes::Nothing, Opt::Retired),
-    (Some('E'), Some("event"), Takes::Nothing, Opt::Retired),
-    (Some('I'), Some("irqsoff"), Takes::Nothing, Opt::Retired),
-    (Some('B'), Some("preemptirqs"), Takes::Nothing, Opt::Retired),
-    (Some('X'), Some("notrace"), Takes::Nothing, Opt::Retired),
-    (Some('T'), Some("tracer"), Takes::Value, Opt::Retired),
-    (Some('O'), Some("traceopt"), Takes::Value, Opt::Retired),
-    (Some('y'), None, Takes::Value, Opt::RetiredPolicy),
-    (Some('e'), None, Takes::Value, Opt::RetiredLatency),
+const RETIRED: &[(Option<char>, Option<&str>, Argument, CyclictestOption)] = &[
+    (Some('n'), Some("nanosleep"), Argument::None, CyclictestOption::Retired),
+    (Some('U'), Some("numa"), Argument::None, CyclictestOption::Retired),
+    (Some('w'), Some("wakeup"), Argument::None, CyclictestOption::Retired),
+    (Some('W'), Some("wakeuprt"), Argument::None, CyclictestOption::Retired),
+    (Some('f'), Some("ftrace"), Argument::None, CyclictestOption::Retired),
+    (Some('P'), Some("preemptoff"), Argument::None, CyclictestOption::Retired),
+    (Some('C'), Some("context"), Argument::None, CyclictestOption::Retired),
+    (Some('E'), Some("event"), Argument::None, CyclictestOption::Retired),
+    (Some('I'), Some("irqsoff"), Argument::None, CyclictestOption::Retired),
+    (Some('B'), Some("preemptirqs"), Argument::None, CyclictestOption::Retired),
+    (Some('X'), Some("notrace"), Argument::None, CyclictestOption::Retired),
+    (Some('T'), Some("tracer"), Argument::Required, CyclictestOption::Retired),
+    (Some('O'), Some("traceopt"), Argument::Required, CyclictestOption::Retired),
+    (Some('y'), None, Argument::Required, CyclictestOption::RetiredPolicy),
+    (Some('e'), None, Argument::Required, CyclictestOption::RetiredLatency),
 ];
 
-/// What `getopt` must know to read the options of this dialect.
-pub(crate) fn known(compat: Compat) -> Vec<OptionSpec<Opt>> {
-    let known = |entry: &Entry, abbreviates| OptionSpec {
+/// All options of this version for `getopt`.
+pub(crate) fn option_specs(compat: Compat) -> Vec<OptionSpec<CyclictestOption>> {
+    let spec = |entry: &OptionEntry, abbreviates| OptionSpec {
         short: entry.short,
         long: Some(entry.long),
         abbreviates,
-        takes: entry.takes,
+        argument: entry.argument,
         id: entry.id,
     };
-    let retired = RETIRED.iter().map(|&(short, long, takes, id)| OptionSpec {
+    let retired = RETIRED.iter().map(|&(short, long, argument, id)| OptionSpec {
         short,
         long,
         abbreviates: false,
-        takes,
+        argument,
         id,
     });
-    let current = entries(compat).map(|entry| known(entry, true));
-    current.chain(OWN.iter().map(|entry| known(entry, false))).chain(retired).collect()
+    let current = entries(compat).map(|entry| spec(entry, true));
+    current.chain(HOWLATE_ENTRIES.iter().map(|entry| spec(entry, false))).chain(retired).collect()
 }
 
-/// The options of this dialect.
-pub(crate) fn entries(compat: Compat) -> impl Iterator<Item = &'static Entry> {
-    // 2.6 does not know it, but is the default: who types it means it.
-    ENTRIES.iter().filter(move |entry| compat >= Compat::V2_6 || entry.id != Opt::DeepestIdleState)
+/// The original's options in this version.
+pub(crate) fn entries(compat: Compat) -> impl Iterator<Item = &'static OptionEntry> {
+    // 2.6 does not have `--deepest-idle-state`, but is the default version, so it is accepted.
+    ENTRIES
+        .iter()
+        .filter(move |entry| compat >= Compat::V2_6 || entry.id != CyclictestOption::DeepestIdleState)
 }
 
 #[cfg(test)]
@@ -204,10 +209,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_is_given_twice() {
-        let known = known(Compat::V2_10);
-        let mut shorts: Vec<_> = known.iter().filter_map(|one| one.short).collect();
-        let mut longs: Vec<_> = known.iter().filter_map(|one| one.long).collect();
+    fn names_are_unique() {
+        let specs = option_specs(Compat::V2_10);
+        let mut shorts: Vec<_> = specs.iter().filter_map(|spec| spec.short).collect();
+        let mut longs: Vec<_> = specs.iter().filter_map(|spec| spec.long).collect();
         shorts.sort_unstable();
         longs.sort_unstable();
         assert!(shorts.windows(2).all(|pair| pair[0] != pair[1]));

@@ -1,9 +1,9 @@
-//! What people who know cyclictest type for `howlate cyclic`, and what it is there.
+//! Translates cyclictest options to options of `howlate cyclic`, for hints.
 
 use howlate_model::Span;
 
-/// cyclictest's names of an option, and what to type instead.
-const OPTIONS: [(&[&str], &str); 11] = [
+/// Names of a cyclictest option, and the hint.
+const HINTS: [(&[&str], &str); 11] = [
     (&["-p", "--priority", "--prio"], "`-p 80` is `--policy fifo:80`"),
     (&["-i", "--interval"], "`-i 1000` is `--period 1000us`"),
     (&["-t"], "`-t 4` is `--threads 4`; one for each CPU is what is measured anyway"),
@@ -17,18 +17,18 @@ const OPTIONS: [(&[&str], &str); 11] = [
     (&["-H", "--histogram", "--histfile"], "the whole histogram is kept: `howlate show --plot`"),
 ];
 
-/// What to type instead of an option of cyclictest's; `None` for others.
-pub fn of_option(typed: &str) -> Option<&'static str> {
-    OPTIONS.iter().find(|(names, _)| names.contains(&typed)).map(|(_, instead)| *instead)
+/// The hint for a cyclictest option; `None` for other options.
+pub fn option_hint(option: &str) -> Option<&'static str> {
+    HINTS.iter().find(|(names, _)| names.contains(&option)).map(|(_, hint)| *hint)
 }
 
-/// What is typed here for what is typed for cyclictest; `None` where a value is missing or is none.
-pub fn as_cyclic(words: &[String]) -> Option<Vec<String>> {
+/// The `howlate cyclic` command line for cyclictest options; `None` if a value is missing or invalid.
+pub fn as_cyclic(arguments: &[String]) -> Option<Vec<String>> {
     let mut line = vec!["howlate".to_owned(), "cyclic".to_owned()];
-    let mut words = words.iter().peekable();
-    while let Some(word) = words.next() {
-        let (name, attached) = parts(word);
-        let mut value = || attached.map(str::to_owned).or_else(|| words.next().cloned());
+    let mut arguments = arguments.iter().peekable();
+    while let Some(argument) = arguments.next() {
+        let (name, attached) = split_value(argument);
+        let mut value = || attached.map(str::to_owned).or_else(|| arguments.next().cloned());
         let option = match name {
             "-p" | "--priority" | "--prio" => ["--policy".to_owned(), format!("fifo:{}", value()?)],
             "-i" | "--interval" => ["--period".to_owned(), micros(&value()?)?],
@@ -39,14 +39,14 @@ pub fn as_cyclic(words: &[String]) -> Option<Vec<String>> {
             "-d" => ["--distance".to_owned(), micros(&value()?)?],
             "-t" | "--threads" => {
                 let count = attached.map(str::to_owned);
-                match count.or_else(|| words.next_if(|next| !next.starts_with('-')).cloned()) {
+                match count.or_else(|| arguments.next_if(|next| !next.starts_with('-')).cloned()) {
                     Some(count) => ["--threads".to_owned(), count],
                     None => continue,
                 }
             }
             "-S" | "--smp" | "-m" | "--mlockall" => continue,
             _ => {
-                line.push(word.clone());
+                line.push(argument.clone());
                 continue;
             }
         };
@@ -55,28 +55,28 @@ pub fn as_cyclic(words: &[String]) -> Option<Vec<String>> {
     Some(line)
 }
 
-/// An option and a value that is attached to it: `-p80`, `--priority=80`.
-fn parts(word: &str) -> (&str, Option<&str>) {
-    match word.split_once('=') {
+/// Splits an option from its attached value: `-p80`, `--priority=80`.
+fn split_value(argument: &str) -> (&str, Option<&str>) {
+    match argument.split_once('=') {
         Some((name, value)) if name.starts_with("--") => (name, Some(value)),
-        _ if word.starts_with('-')
-            && !word.starts_with("--")
-            && word.is_char_boundary(2)
-            && word.len() > 2 =>
+        _ if argument.starts_with('-')
+            && !argument.starts_with("--")
+            && argument.is_char_boundary(2)
+            && argument.len() > 2 =>
         {
-            let (name, value) = word.split_at(2);
+            let (name, value) = argument.split_at(2);
             (name, Some(value))
         }
-        _ => (word, None),
+        _ => (argument, None),
     }
 }
 
-/// cyclictest's lengths are microseconds.
+/// A length in microseconds, as cyclictest has it.
 fn micros(value: &str) -> Option<String> {
     Some(Span::from_micros(value.parse().ok()?).to_string())
 }
 
-/// cyclictest's durations are seconds where they have no unit.
+/// A duration, which in cyclictest is in seconds if it has no unit.
 fn seconds(value: String) -> String {
     if value.bytes().all(|byte| byte.is_ascii_digit()) { format!("{value}s") } else { value }
 }
@@ -85,28 +85,28 @@ fn seconds(value: String) -> String {
 mod tests {
     use super::*;
 
-    fn line(typed: &str) -> Option<String> {
-        let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
-        as_cyclic(&words).map(|line| line.join(" "))
+    fn translate(line: &str) -> Option<String> {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        as_cyclic(&arguments).map(|line| line.join(" "))
     }
 
     #[test]
-    fn every_option_has_something_to_type_instead() {
-        for (names, instead) in OPTIONS {
-            assert!(names.iter().all(|name| of_option(name) == Some(instead)), "{names:?}");
+    fn every_option_has_a_hint() {
+        for (names, hint) in HINTS {
+            assert!(names.iter().all(|name| option_hint(name) == Some(hint)), "{names:?}");
         }
-        assert_eq!(of_option("--banana"), None);
+        assert_eq!(option_hint("--banana"), None);
     }
 
     #[test]
-    fn a_value_may_be_attached_or_stand_apart() {
-        for typed in ["-p 80 -i 200", "-p80 -i200", "--prio=80 --interval=200"] {
+    fn values_may_be_attached_or_separate() {
+        for line in ["-p 80 -i 200", "-p80 -i200", "--prio=80 --interval=200"] {
             assert_eq!(
-                line(typed).as_deref(),
+                translate(line).as_deref(),
                 Some("howlate cyclic --policy fifo:80 --period 200us"),
-                "{typed}"
+                "{line}"
             );
         }
-        assert_eq!((line("-p"), line("-i soon")), (None, None));
+        assert_eq!((translate("-p"), translate("-i soon")), (None, None));
     }
 }

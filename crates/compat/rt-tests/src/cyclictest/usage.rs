@@ -1,46 +1,45 @@
 //! The text of `--help`, in cyclictest's layout.
 
 use crate::compat::Compat;
-use crate::cyclictest::table::{Entry, OWN, entries};
+use crate::cyclictest::table::{HOWLATE_ENTRIES, OptionEntry, entries};
 
-/// Where descriptions begin.
+/// First column of the descriptions.
 const COLUMN: usize = 27;
-/// Where lines end.
+/// Maximum line length.
 const WIDTH: usize = 80;
 
-/// All options of this dialect.
+/// The text of `--help`.
 pub fn usage(compat: Compat) -> String {
     let options: String = entries(compat).map(lines).collect();
-    let own: String = OWN.iter().map(lines).collect();
+    let own: String = HOWLATE_ENTRIES.iter().map(lines).collect();
     format!(
         "cyclictest V {}\nUsage:\ncyclictest <options>\n\n{options}\nOf howlate:\n{own}",
         compat.version()
     )
 }
 
-/// One option, as a manual page lists it.
+/// An option in a manual page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionHelp {
     /// `-b USEC  --breaktrace=USEC`
     pub names: String,
-    /// What it does.
     pub help: &'static str,
-    /// Whether the original has it.
+    /// Whether it is an option of the original.
     pub of_the_original: bool,
 }
 
-/// Every option of this dialect.
+/// All options, for a manual page.
 pub fn options_help(compat: Compat) -> Vec<OptionHelp> {
-    let help = |entry: &Entry, of_the_original| OptionHelp {
+    let help = |entry: &OptionEntry, of_the_original| OptionHelp {
         names: names(entry).trim_start().to_owned(),
         help: entry.help,
         of_the_original,
     };
-    let own = OWN.iter().map(|entry| help(entry, false));
+    let own = HOWLATE_ENTRIES.iter().map(|entry| help(entry, false));
     entries(compat).map(|entry| help(entry, true)).chain(own).collect()
 }
 
-fn lines(entry: &Entry) -> String {
+fn lines(entry: &OptionEntry) -> String {
     let mut text = format!("{:1$}", names(entry), COLUMN - 1);
     let mut column = text.chars().count();
     for word in entry.help.split(' ') {
@@ -55,13 +54,13 @@ fn lines(entry: &Entry) -> String {
     text
 }
 
-/// As in `-b USEC  --breaktrace=USEC`.
-fn names(entry: &Entry) -> String {
-    use crate::getopt::Takes;
-    let (short, long) = match entry.takes {
-        Takes::Nothing => (String::new(), String::new()),
-        Takes::Value => (format!(" {}", entry.value), format!("={}", entry.value)),
-        Takes::MaybeValue(_) => (format!(" [{}]", entry.value), format!("[={}]", entry.value)),
+/// Names with the value, as in `-b USEC  --breaktrace=USEC`.
+fn names(entry: &OptionEntry) -> String {
+    use crate::getopt::Argument;
+    let (short, long) = match entry.argument {
+        Argument::None => (String::new(), String::new()),
+        Argument::Required => (format!(" {}", entry.value), format!("={}", entry.value)),
+        Argument::Optional(_) => (format!(" [{}]", entry.value), format!("[={}]", entry.value)),
     };
     let short = entry.short.map_or_else(String::new, |name| format!("-{name}{short}"));
     format!("{short:8} --{}{long}", entry.long)

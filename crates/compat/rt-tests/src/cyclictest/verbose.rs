@@ -1,43 +1,45 @@
-//! `-v`: what is said beforehand, and every value.
+//! `-v`: text before the run, and the line of each wake-up.
 
 use crate::cyclictest::affinity::CpuMasks;
-use crate::cyclictest::options::{Affinity, Options};
+use crate::cyclictest::options::{Affinity, CyclictestOptions};
 
-/// The largest of every so many values, with its cycle.
+/// `-o`: reduces each group of `group_size` values to its largest.
 #[derive(Clone, Debug)]
 pub(crate) struct Oscope {
-    every: u64,
-    seen: u64,
+    group_size: u64,
+    /// Values of the current group so far.
+    count: u64,
+    /// Cycle and value.
     largest: (u64, i64),
 }
 
 impl Oscope {
-    pub(crate) const fn new(every: u64) -> Self {
-        Self { every, seen: 0, largest: (0, i64::MIN) }
+    pub(crate) const fn new(group_size: u64) -> Self {
+        Self { group_size, count: 0, largest: (0, i64::MIN) }
     }
 
-    /// Takes a value; returns what to print, at the end of each group.
+    /// Adds a value; at the end of a group returns the cycle and the value to print.
     pub(crate) fn add(&mut self, cycle: u64, value: i64) -> Option<(u64, i64)> {
         if value > self.largest.1 {
             self.largest = (cycle, value);
         }
-        self.seen += 1;
-        if self.seen < self.every {
+        self.count += 1;
+        if self.count < self.group_size {
             return None;
         }
-        self.seen = 0;
+        self.count = 0;
         Some(std::mem::replace(&mut self.largest, (0, i64::MIN)))
     }
 }
 
-/// One value: `%8d:%8lu:%8ld`.
+/// Appends a value as `%8d:%8lu:%8ld`.
 pub(crate) fn put_value(text: &mut String, thread: usize, (cycle, value): (u64, i64), smis: bool) {
     let smis = if smis { format!("{:8}", 0) } else { String::new() };
     text.push_str(&format!("{thread:8}:{cycle:8}:{value:8}{smis}\n"));
 }
 
-/// What `-v` prints before and after `/dev/cpu_dma_latency` is set.
-pub fn preamble(options: &Options, masks: &CpuMasks, cpus: &[Option<u32>]) -> (String, String) {
+/// Text of `-v` before and after `/dev/cpu_dma_latency` is set.
+pub fn preamble(options: &CyclictestOptions, masks: &CpuMasks, cpus: &[Option<u32>]) -> (String, String) {
     if !options.verbose {
         return Default::default();
     }
@@ -54,7 +56,7 @@ pub fn preamble(options: &Options, masks: &CpuMasks, cpus: &[Option<u32>]) -> (S
         if let (Some(_), Some(cpu)) = (set, cpu) {
             after.push_str(&format!("Thread {thread} using cpu {cpu}.\n"));
         }
-        // The original prints the interval of the thread that comes next; kept, as scripts may read it.
+        // The original prints the interval of the next thread; reproduced, because scripts may read it.
         after.push_str(&format!("Thread {thread} Interval: {}\n", options.interval_of(thread + 1)));
     }
     (before, after)

@@ -1,31 +1,18 @@
-//! What is said on standard error before anything is measured.
+//! Messages on standard error before the run.
 
 use std::fmt;
 
 use howlate_model::CpuSet;
 
-/// Something that the user should know. Displayed as one or more whole lines.
+/// A warning or error in the command line. Its text consists of whole lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Warning {
-    /// An option that no longer does anything.
-    Retired {
-        /// The option, as typed.
-        typed: String,
-    },
-    /// An option that goes by another name now.
-    Renamed {
-        /// The option, as typed.
-        typed: String,
-        /// What it is taken as.
-        now: &'static str,
-    },
-    /// A CPU list that names nothing to run on.
-    NoCpus {
-        /// The list, as typed.
-        typed: String,
-        /// What there is.
-        bindable: CpuSet,
-    },
+pub enum CyclictestWarning {
+    /// An option that has no effect any more.
+    Retired { option: String },
+    /// An option with a new name.
+    Renamed { option: String, new_name: &'static str },
+    /// A CPU list without any bindable CPU, or with one that does not exist.
+    NoCpus { list: String, bindable: CpuSet },
     /// `-a` together with `-S`.
     AffinityIgnored,
     /// `-t` together with `-S`.
@@ -33,62 +20,47 @@ pub enum Warning {
     /// `-d` together with a histogram.
     DistanceIgnored,
     /// A real-time policy without a priority, or priority 0.
-    DefaultPriority {
-        /// What it will be.
-        priority: u32,
-    },
+    DefaultPriority { priority: u32 },
     /// The value of an option looks like another option, as in `-smp -p 80`.
-    ValueLooksLikeOption {
-        /// The option whose value it is, as typed.
-        option: String,
-        /// What it took as its value.
-        value: String,
-    },
+    ValueLooksLikeOption { option: String, value: String },
     /// `-s` together with `-x`.
     SystemWithTimers,
     /// `-o` without `-v`.
     OscopeWithoutVerbose,
-    /// `--smi` without fixed CPUs.
+    /// `--smi` with threads that are not bound to CPUs.
     SmiWithoutAffinity,
-    /// A value that cannot be meant.
     OutOfRange {
-        /// The option whose value it is.
         option: &'static str,
-        /// The value found.
-        found: i64,
-        /// What can be written.
-        wanted: &'static str,
+        value: i64,
+        /// Describes the valid values.
+        valid: &'static str,
     },
     /// `-A` together with `--secaligned`.
     AlignedTwice,
-    /// A policy that does not exist; it is taken as `other`.
-    UnknownPolicy {
-        /// The policy, as typed.
-        typed: String,
-    },
-    /// Two ways to deal with idle states.
+    /// An unknown policy, replaced by `other`.
+    UnknownPolicy { name: String },
+    /// `--deepest-idle-state` replaces `--latency`.
     IdleStateInstead,
-    /// A dialect that is none.
+    /// An unsupported version of rt-tests.
     UnknownCompat {
-        /// `--compat`, or the environment's variable.
-        from: &'static str,
-        /// What is wrong, and what can be written.
-        text: String,
+        /// `--compat`, or the environment variable.
+        source: &'static str,
+        message: String,
     },
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for CyclictestWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Retired { typed } => {
-                writeln!(f, "NOTE: {typed} was retired from cyclictest and is ignored")
+            Self::Retired { option } => {
+                writeln!(f, "NOTE: {option} was retired from cyclictest and is ignored")
             }
-            Self::Renamed { typed, now } => {
-                writeln!(f, "NOTE: {typed} was retired from cyclictest and is taken as {now}")
+            Self::Renamed { option, new_name } => {
+                writeln!(f, "NOTE: {option} was retired from cyclictest and is taken as {new_name}")
             }
-            Self::NoCpus { typed, bindable } => writeln!(
+            Self::NoCpus { list, bindable } => writeln!(
                 f,
-                "WARN: `{typed}` names a CPU that there is not, or none that can be used; the kernel lets this process \
+                "WARN: `{list}` names a CPU that there is not, or none that can be used; the kernel lets this process \
                  use {bindable}"
             ),
             Self::AffinityIgnored => writeln!(f, "WARN: -a ignored due to smp mode"),
@@ -113,17 +85,17 @@ impl fmt::Display for Warning {
             Self::SmiWithoutAffinity => {
                 writeln!(f, "FATAL: SMI counter relies on thread affinity: add -a or -S")
             }
-            Self::OutOfRange { option, found, wanted } => {
-                writeln!(f, "WARN: {option} {found} is out of range; write {wanted}")
+            Self::OutOfRange { option, value, valid } => {
+                writeln!(f, "WARN: {option} {value} is out of range; write {valid}")
             }
             Self::AlignedTwice => writeln!(f, "WARN: -A and --secaligned exclude each other"),
-            Self::UnknownPolicy { typed } => {
-                writeln!(f, "WARN: `{typed}` is no policy; measuring with policy other")
+            Self::UnknownPolicy { name } => {
+                writeln!(f, "WARN: `{name}` is no policy; measuring with policy other")
             }
             Self::IdleStateInstead => {
                 writeln!(f, "WARN: not setting cpu_dma_latency, --deepest-idle-state is set instead")
             }
-            Self::UnknownCompat { from, text } => writeln!(f, "WARN: {from}: {text}"),
+            Self::UnknownCompat { source, message } => writeln!(f, "WARN: {source}: {message}"),
         }
     }
 }

@@ -1,10 +1,7 @@
-//! hwlatdetect.
+//! Command line and output of hwlatdetect.
 
-mod length;
 mod options;
 mod text;
-mod usage;
 
-pub use options::{Options, Refusal, read};
-pub use text::{Sample, preamble, report_line, sample_line, summary};
-pub use usage::usage;
+pub use options::{HwlatdetectEarlyExit, HwlatdetectOptions, parse};
+pub use text::{HwlatdetectSample, preamble, report_line, sample_line, summary, usage};

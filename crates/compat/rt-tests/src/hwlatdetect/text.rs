@@ -1,20 +1,19 @@
-//! What hwlatdetect prints and writes.
+//! Output and usage text of hwlatdetect.
 
-use super::options::Options;
+use super::options::HwlatdetectOptions;
 
-/// A time in which a CPU did nothing that the kernel knows of.
+/// A gap on one CPU that no kernel event explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// When it began, in nanoseconds since 1970.
+pub struct HwlatdetectSample {
+    /// Start, in nanoseconds since 1970.
     pub at_ns: i64,
-    /// How long it was, in whole microseconds.
+    /// Length in whole microseconds.
     pub micros: u64,
-    /// Its CPU.
     pub cpu: u32,
 }
 
-/// What is printed before the run.
-pub fn preamble(options: &Options) -> String {
+/// Text before the run.
+pub fn preamble(options: &HwlatdetectOptions) -> String {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "None".to_owned());
     let report = options.report.as_ref().map(|path| path.display().to_string());
     format!(
@@ -31,14 +30,14 @@ pub fn preamble(options: &Options) -> String {
     )
 }
 
-/// A sample on a line. One loop reads the clock here, where the kernel's has an inner and an outer difference.
-pub fn sample_line(sample: &Sample) -> String {
+/// A sample as one line. The kernel's tracer also measures from one iteration of its loop to the next (`outer`), which is 0 here.
+pub fn sample_line(sample: &HwlatdetectSample) -> String {
     let (seconds, nanos) = (sample.at_ns.div_euclid(1_000_000_000), sample.at_ns.rem_euclid(1_000_000_000));
     format!("ts: {seconds}.{nanos:09}, inner:{}, outer:0\n", sample.micros)
 }
 
-/// What is printed when it is over; `smis` where they are counted.
-pub fn summary(samples: &[Sample], smis: &[(u32, u64)]) -> String {
+/// Text after the run. `smis`: CPU and number of its SMIs; empty where they are not counted.
+pub fn summary(samples: &[HwlatdetectSample], smis: &[(u32, u64)]) -> String {
     let longest = samples.iter().map(|sample| sample.micros).max();
     let longest = longest.map_or_else(|| "Below threshold".to_owned(), |micros| format!("{micros}us"));
     let count = samples.len();
@@ -55,26 +54,50 @@ pub fn summary(samples: &[Sample], smis: &[(u32, u64)]) -> String {
     text
 }
 
-/// What is said of a report that was written.
-pub fn report_line(options: &Options, samples: usize) -> Option<String> {
+/// Confirms that the report was written; `None` without `--report`.
+pub fn report_line(options: &HwlatdetectOptions, samples: usize) -> Option<String> {
     let path = options.report.as_ref()?;
     Some(format!("report saved to {} ({samples} samples)\n", path.display()))
 }
 
+/// Names and description of each option.
+const OPTION_ROWS: [(&str, &str); 11] = [
+    ("-h, --help", "list the options"),
+    ("--duration TIME", "for how long: a number of s, m, h, d or w; 120 s if left out"),
+    ("--threshold TIME", "time from which on it is a sample: us, ms or s; 10 us if left out"),
+    ("--hardlimit TIME", "time above which the status is 1; the threshold if left out"),
+    ("--window TIME", "time window; 1 s if left out"),
+    ("--width TIME", "part of each window that is measured; 500 ms if left out"),
+    ("--report FILE", "file for the samples"),
+    ("--cpu-list LIST", "CPUs, one for each window, in turn; all if left out"),
+    ("--debug", "say what is done"),
+    ("--quiet", "print samples only"),
+    ("--watch", "print samples as they come"),
+];
+
+/// The text of `--help`.
+pub fn usage() -> String {
+    let rows: String =
+        OPTION_ROWS.iter().map(|(names, description)| format!("  {names:<20}{description}\n")).collect();
+    format!(
+        "usage: hwlatdetect [options]\n\nTimes for which a CPU does nothing that the kernel knows of; howlate in hwlatdetect's place.\n\n{rows}"
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::options::read;
+    use super::super::options::parse;
     use super::*;
 
     #[test]
-    fn what_readers_look_for_is_there() {
-        let words = ["--threshold", "20", "--duration", "5"].map(str::to_owned);
-        let options = read(&words, &"0".parse().unwrap()).unwrap();
+    fn output_has_the_fields_of_the_original() {
+        let arguments = ["--threshold", "20", "--duration", "5"].map(str::to_owned);
+        let options = parse(&arguments, &"0".parse().unwrap()).unwrap();
         let expected = "hwlatdetect:  test duration 5 seconds\n   detector: tracer\n   parameters:\n        \
                         CPU list:          None\n        Latency threshold: 20us\n        Sample window:     1000000us\n        \
                         Sample width:      500000us\n     Non-sampling period:  500000us\n        Output File:       None\n\nStarting test\n";
         assert_eq!(preamble(&options), expected);
-        let sample = Sample { at_ns: 1_700_000_000_000_000_123, micros: 25, cpu: 1 };
+        let sample = HwlatdetectSample { at_ns: 1_700_000_000_000_000_123, micros: 25, cpu: 1 };
         assert_eq!(sample_line(&sample), "ts: 1700000000.000000123, inner:25, outer:0\n");
         let text = summary(&[sample], &[(0, 0), (1, 2)]);
         assert_eq!(

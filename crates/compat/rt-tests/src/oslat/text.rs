@@ -1,14 +1,14 @@
-//! What oslat prints and writes.
+//! Output and usage text of oslat.
 
+use crate::compat::Compat;
 use crate::run_facts::{RunFacts, json_head};
 use howlate_model::{Policy, Span};
 
-use super::counts::Counts;
-use super::options::Options;
-use super::results::{CpuResult, Results};
+use super::options::OslatOptions;
+use super::results::{CpuHistogram, OslatCpu, OslatResults};
 
-/// What is printed before the run.
-pub fn preamble(options: &Options) -> String {
+/// Text before the run.
+pub fn preamble(options: &OslatOptions) -> String {
     let priority = match options.policy {
         Policy::Fifo { priority } => format!("SCHED_FIFO:{}", priority.get()),
         _ => "default".to_owned(),
@@ -24,55 +24,62 @@ pub fn preamble(options: &Options) -> String {
     )
 }
 
-/// Times in widths as microseconds: whole ones, or with three digits where widths are not.
-struct Unit {
+/// Formats lengths as microseconds: whole ones if the bucket width is whole microseconds, else with three decimals.
+struct BucketUnit {
     width_ns: u64,
 }
 
-impl Unit {
-    const fn is_whole(&self) -> bool {
+impl BucketUnit {
+    const fn is_whole_micros(&self) -> bool {
         self.width_ns.is_multiple_of(1_000)
     }
 
-    fn text(&self, widths: u64) -> String {
+    /// A length in bucket widths.
+    fn bucket_micros(&self, widths: u64) -> String {
         let nanos = widths * self.width_ns;
-        if self.is_whole() { (nanos / 1_000).to_string() } else { format!("{:.3}", nanos as f64 / 1e3) }
+        if self.is_whole_micros() {
+            (nanos / 1_000).to_string()
+        } else {
+            format!("{:.3}", nanos as f64 / 1e3)
+        }
     }
 
-    /// A time as the original counts it: begun microseconds; where widths are not whole ones, nanoseconds.
-    const fn time(&self, length: Span) -> u64 {
-        if self.is_whole() { length.as_nanos() / 1_000 + 1 } else { length.as_nanos() }
+    /// A length as the original counts it: microseconds, rounded up to the next whole one, or nanoseconds if the bucket
+    /// width is not whole microseconds.
+    const fn rounded(&self, length: Span) -> u64 {
+        if self.is_whole_micros() { length.as_nanos() / 1_000 + 1 } else { length.as_nanos() }
     }
 
-    /// Such a time in microseconds.
-    fn micros(&self, time: u64) -> String {
-        if self.is_whole() { time.to_string() } else { format!("{:.3}", time as f64 / 1e3) }
+    /// A [`rounded`](Self::rounded) length in microseconds.
+    fn micros(&self, rounded: u64) -> String {
+        if self.is_whole_micros() { rounded.to_string() } else { format!("{:.3}", rounded as f64 / 1e3) }
     }
 
-    fn bucket(&self, widths: u64) -> String {
-        let text = self.text(widths);
-        if self.is_whole() { format!("{text:0>3}") } else { text }
+    fn bucket_label(&self, widths: u64) -> String {
+        let text = self.bucket_micros(widths);
+        if self.is_whole_micros() { format!("{text:0>3}") } else { text }
     }
 }
 
-/// What is printed when it is over.
-pub fn summary(options: &Options, results: &Results) -> String {
-    let unit = Unit { width_ns: options.width_ns };
-    let all: Vec<Counts> = results.cpus.iter().map(CpuResult::all).collect();
-    let per_cpu = |value: &dyn Fn(&CpuResult) -> String| results.cpus.iter().map(value).collect::<Vec<_>>();
-    let shortest = |one: &CpuResult| unit.time(one.shortest);
-    let longest = |one: &CpuResult| unit.time(one.counts.longest(one.shortest));
-    let means = all.iter().map(|counts| format!("{:.3}", counts.mean() * options.width_ns as f64 / 1e3));
-    let frequency = format!(" ({})", options.dialect.megahertz());
+/// Text after the run.
+pub fn summary(options: &OslatOptions, results: &OslatResults) -> String {
+    let unit = BucketUnit { width_ns: options.width_ns };
+    let histograms: Vec<CpuHistogram> = results.cpus.iter().map(OslatCpu::histogram).collect();
+    let per_cpu = |value: &dyn Fn(&OslatCpu) -> String| results.cpus.iter().map(value).collect::<Vec<_>>();
+    let shortest = |cpu: &OslatCpu| unit.rounded(cpu.shortest);
+    let longest = |cpu: &OslatCpu| unit.rounded(cpu.gaps.longest(cpu.shortest));
+    let means =
+        histograms.iter().map(|histogram| format!("{:.3}", histogram.mean() * options.width_ns as f64 / 1e3));
+    let frequency = format!(" ({})", options.compat.megahertz());
     [
-        field("Core", &per_cpu(&|one| one.cpu.to_string()), ""),
-        field("Counter Freq", &per_cpu(&|one| one.megahertz.to_string()), &frequency),
-        rows(options, &all, &unit),
-        field("Minimum", &per_cpu(&|one| unit.micros(shortest(one))), " (us)"),
+        field("Core", &per_cpu(&|cpu| cpu.cpu.to_string()), ""),
+        field("Counter Freq", &per_cpu(&|cpu| cpu.megahertz.to_string()), &frequency),
+        histogram_rows(options, &histograms, &unit),
+        field("Minimum", &per_cpu(&|cpu| unit.micros(shortest(cpu))), " (us)"),
         field("Average", &means.collect::<Vec<_>>(), " (us)"),
-        field("Maximum", &per_cpu(&|one| unit.micros(longest(one))), " (us)"),
-        field("Max-Min", &per_cpu(&|one| unit.micros(longest(one) - shortest(one))), " (us)"),
-        field("Duration", &per_cpu(&|one| format!("{:.3}", one.seconds)), " (sec)"),
+        field("Maximum", &per_cpu(&|cpu| unit.micros(longest(cpu))), " (us)"),
+        field("Max-Min", &per_cpu(&|cpu| unit.micros(longest(cpu) - shortest(cpu))), " (us)"),
+        field("Duration", &per_cpu(&|cpu| format!("{:.3}", cpu.seconds)), " (sec)"),
         "\n".to_owned(),
     ]
     .concat()
@@ -82,91 +89,125 @@ fn field(label: &str, values: &[String], end: &str) -> String {
     format!("{label:>12}:\t {}{end}\n", values.join(" "))
 }
 
-/// A row for each bucket.
-fn rows(options: &Options, all: &[Counts], unit: &Unit) -> String {
-    let (mut text, mut left_out) = (String::new(), false);
+/// One row per bucket.
+fn histogram_rows(options: &OslatOptions, histograms: &[CpuHistogram], unit: &BucketUnit) -> String {
+    let (mut text, mut omitted) = (String::new(), false);
     let last = options.buckets.saturating_sub(1);
-    for place in 0..options.buckets {
-        let is_empty = all.iter().all(|counts| counts.buckets[place] == 0);
-        if options.omit_zero && is_empty && place < last {
-            left_out = true;
+    for bucket in 0..options.buckets {
+        let is_empty = histograms.iter().all(|histogram| histogram.buckets[bucket] == 0);
+        if options.omit_zero && is_empty && bucket < last {
+            omitted = true;
             continue;
         }
-        if std::mem::take(&mut left_out) {
+        if std::mem::take(&mut omitted) {
             text.push_str("    ...\n");
         }
-        let widths = all.first().map_or(place as u64 + 1, |counts| counts.upper(place));
-        let values: Vec<String> = all.iter().map(|counts| counts.buckets[place].to_string()).collect();
-        let end = if place == last { " (including overflows)" } else { "" };
-        text.push_str(&field(&format!("{} (us)", unit.bucket(widths)), &values, end));
+        let widths = histograms.first().map_or(bucket as u64 + 1, |histogram| histogram.upper_limit(bucket));
+        let values: Vec<String> =
+            histograms.iter().map(|histogram| histogram.buckets[bucket].to_string()).collect();
+        let end = if bucket == last { " (including overflows)" } else { "" };
+        text.push_str(&field(&format!("{} (us)", unit.bucket_label(widths)), &values, end));
     }
     text
 }
 
-/// The file that `--json` asks for.
-pub fn json(options: &Options, results: &Results, facts: &RunFacts) -> String {
-    let thread = |(number, one): (usize, &CpuResult)| thread(number, one, options);
+/// Content of the `--json` file.
+pub fn json(options: &OslatOptions, results: &OslatResults, facts: &RunFacts) -> String {
+    let thread = |(number, cpu): (usize, &OslatCpu)| thread(number, cpu, options);
     let threads: Vec<String> = results.cpus.iter().enumerate().map(thread).collect();
     format!(
         "{}  \"num_threads\": {},\n  \"thread\": {{\n{}\n  }}\n}}\n",
-        json_head(options.dialect.version_without_cyclictest(), facts),
+        json_head(options.compat.version_without_cyclictest(), facts),
         results.cpus.len(),
         threads.join(",\n")
     )
 }
 
-fn thread(number: usize, one: &CpuResult, options: &Options) -> String {
-    let unit = Unit { width_ns: options.width_ns };
-    let all = one.all();
-    let counted = all.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
-    let buckets: Vec<String> = counted
-        .map(|(place, count)| format!("\n        \"{}\": {count}", unit.text(all.upper(place))))
+fn thread(number: usize, cpu: &OslatCpu, options: &OslatOptions) -> String {
+    let unit = BucketUnit { width_ns: options.width_ns };
+    let histogram = cpu.histogram();
+    let nonzero = histogram.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+    let buckets: Vec<String> = nonzero
+        .map(|(bucket, count)| {
+            format!("\n        \"{}\": {count}", unit.bucket_micros(histogram.upper_limit(bucket)))
+        })
         .collect();
     let end = if buckets.is_empty() { "" } else { "\n" };
     format!(
         "    \"{number}\": {{\n      \"cpu\": {},\n      \"freq\": {},\n      \"min\": {},\n      \
          \"avg\": {:.6},\n      \"max\": {},\n      \"duration\": {:.3},\n      \
          \"histogram\": {{{}{end}      }}\n    }}",
-        one.cpu,
-        one.megahertz,
-        unit.time(one.shortest),
-        all.mean() * options.width_ns as f64 / 1e3,
-        unit.time(one.counts.longest(one.shortest)),
-        one.seconds,
+        cpu.cpu,
+        cpu.megahertz,
+        unit.rounded(cpu.shortest),
+        histogram.mean() * options.width_ns as f64 / 1e3,
+        unit.rounded(cpu.gaps.longest(cpu.shortest)),
+        cpu.seconds,
         buckets.join(","),
+    )
+}
+
+/// Names and description of each option.
+const OPTION_ROWS: [(&str, &str); 16] = [
+    ("-b, --bucket-size=N", "number of buckets, 5 to 1024; 32 if left out"),
+    ("-B, --bias", "take off each time what a turn took at least in the warm-up"),
+    ("-c, --cpu-list=LIST", "CPUs to measure, such as 1,3,5,7-15; all if left out"),
+    ("-C, --cpu-main-thread=CPU", "CPU of the main thread; 0 if left out"),
+    ("-D, --duration=TIME", "seconds, or with m, h or d minutes, hours or days; 1 if left out"),
+    ("    --json=FILENAME", "write the results as JSON"),
+    ("-f, --rtprio=PRIORITY", "measure under SCHED_FIFO with this priority, 1 to 99"),
+    ("-h, --help", "list the options"),
+    ("-m, --workload-mem=SIZE", "bytes that the workload copies, such as 4K or 1M"),
+    ("-q, --quiet", "print the summary only"),
+    ("-s, --single-preheat", "warm up on one CPU only"),
+    ("-T, --trace-threshold=US", "end with the first time of so many microseconds"),
+    ("-v, --version", "print the version"),
+    ("-w, --workload=NAME", "what to do at each turn: no, or memmove"),
+    (WIDTH, "width of a bucket, in nanoseconds; 1000 if left out"),
+    ("-z, --zero-omit", "leave out empty buckets"),
+];
+
+const WIDTH: &str = "-W, --bucket-width=NS";
+
+/// The text of `--help`.
+pub fn usage(compat: Compat) -> String {
+    let available = OPTION_ROWS.iter().filter(|(names, _)| *names != WIDTH || compat.has_bucket_width());
+    let rows: String =
+        available.map(|(names, description)| format!("  {names:<27}{description}\n")).collect();
+    format!(
+        "Usage:\noslat <options>\n\nHow long loops are kept from running; howlate in oslat's place.\n\n{rows}"
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::read;
+    use super::super::options::parse;
     use super::*;
-    use crate::compat::Compat;
 
-    fn options(line: &str) -> Options {
-        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read(&words, &"0-1".parse().unwrap(), Compat::V2_4).unwrap()
+    fn options(line: &str) -> OslatOptions {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&arguments, &"0-1".parse().unwrap(), Compat::V2_4).unwrap()
     }
 
-    fn results(options: &Options) -> Results {
+    fn results(options: &OslatOptions) -> OslatResults {
         let cpu = |cpu: u32| {
-            let mut counts = Counts::new(options, 0);
-            counts.add(Span::from_micros(52_037));
-            counts.add(Span::from_nanos(2_500));
-            CpuResult {
+            let mut gaps = CpuHistogram::new(options, 0);
+            gaps.add(Span::from_micros(52_037));
+            gaps.add(Span::from_nanos(2_500));
+            OslatCpu {
                 cpu,
                 megahertz: 2_597,
                 shortest: Span::from_nanos(29),
-                turns: 1_000,
+                iterations: 1_000,
                 seconds: 1.032_4,
-                counts,
+                gaps,
             }
         };
-        Results { cpus: vec![cpu(0), cpu(1)] }
+        OslatResults { cpus: vec![cpu(0), cpu(1)] }
     }
 
     #[test]
-    fn the_summary_has_the_columns_that_readers_look_for() {
+    fn the_summary_has_the_columns_of_the_original() {
         let options = options("-b 5 -z");
         let expected = "        Core:\t 0 1\nCounter Freq:\t 2597 2597 (Mhz)\n    001 (us):\t 998 998\n    ...\n    \
                         003 (us):\t 1 1\n    ...\n    005 (us):\t 1 1 (including overflows)\n     \
@@ -176,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_preamble_says_what_was_asked_for() {
+    fn the_preamble_lists_the_options() {
         let expected = "Total runtime: \t\t60 seconds\nThread priority: \tSCHED_FIFO:5\nCPU list: \t\t0-1\n\
                         CPU for main thread: \t1\nWorkload: \t\tmemmove\nWorkload mem: \t\t8 (KiB)\n\
                         Preheat cores: \t\t1\n\n";
@@ -185,9 +226,9 @@ mod tests {
 
     /// As scripts read it: `[[ $(jq '.thread."0".max' FILE) -gt 10000 ]]`.
     #[test]
-    fn with_buckets_of_parts_of_a_microsecond_times_are_whole_nanoseconds() {
-        let words: Vec<String> = ["-b", "5", "--bucket-width", "500"].map(str::to_owned).into();
-        let options = read(&words, &"0-1".parse().unwrap(), Compat::V2_10).unwrap();
+    fn with_buckets_below_a_microsecond_lengths_are_whole_nanoseconds() {
+        let arguments: Vec<String> = ["-b", "5", "--bucket-width", "500"].map(str::to_owned).into();
+        let options = parse(&arguments, &"0-1".parse().unwrap(), Compat::V2_10).unwrap();
         let text = json(&options, &results(&options), &RunFacts::default());
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         let thread = &json["thread"]["0"];
@@ -199,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_what_the_originals_is() {
+    fn json_is_that_of_the_original() {
         let options = options("-b 5");
         let text = json(&options, &results(&options), &RunFacts::default());
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use howlate_rt_tests_run::cyclictest::Call;
-use howlate_rt_tests_run::{Call as RtTestsCall, Streams};
+use howlate_rt_tests_run::cyclictest::CyclictestCall;
+use howlate_rt_tests_run::{RtTestsCall, Streams};
 
 use crate::startup::clean_up;
 use crate::terminal::{eprint, print_as_is};
 
 /// Acts as cyclictest.
-pub(crate) fn run(call: &Call) -> ExitCode {
+pub(crate) fn run(call: &CyclictestCall) -> ExitCode {
     call.run(Streams { print: print_as_is, say: eprint }, clean_up)
 }
 

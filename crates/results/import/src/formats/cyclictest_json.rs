@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use howlate_model::{CpuSet, ForeignTool, HistogramEnd, ImportNote, Policy, Priority, Span};
 use howlate_rt_tests::Compat;
-use howlate_rt_tests::cyclictest::{CpuMasks, Options, PolicyName, read as options};
+use howlate_rt_tests::cyclictest::{CpuMasks, CyclictestOptions, PolicyName, parse};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -104,21 +104,21 @@ fn histogram(thread: &ThreadRecord, unit: u64, reach: Option<u64>) -> Result<Lin
 }
 
 /// The command line, as cyclictest reads it.
-fn parse_options(command_line: &str) -> Option<Options> {
+fn parse_options(command_line: &str) -> Option<CyclictestOptions> {
     let mut fields = command_line.split_whitespace().map(str::to_owned);
     fields.next()?;
     let fields: Vec<String> = fields.collect();
     let every: CpuSet = (0..8192).collect();
     let machine = CpuMasks { configured: 8192, online: 8192, allowed: every.clone(), bindable: every };
-    options(&fields, &machine, Compat::V2_10).ok().map(|request| request.options)
+    parse(&fields, &machine, Compat::V2_10).ok().map(|request| request.options)
 }
 
-fn period(options: &Options, thread: usize) -> Option<Span> {
+fn period(options: &CyclictestOptions, thread: usize) -> Option<Span> {
     u64::try_from(options.interval_of(thread)).ok().map(Span::from_micros)
 }
 
 /// Batch and idle are printed by the original, which runs as `other`.
-fn policy(options: &Options, thread: usize) -> Policy {
+fn policy(options: &CyclictestOptions, thread: usize) -> Policy {
     let priority = Priority::new(options.priority_of(thread)).unwrap_or(Priority::USUAL);
     match options.policy {
         PolicyName::Fifo => Policy::Fifo { priority },

@@ -1,4 +1,4 @@
-//! Why nothing is measured, or what was measured could not be told.
+//! Errors of oslat, hwlatdetect and cyclicdeadline.
 
 use std::io;
 
@@ -6,39 +6,34 @@ use howlate_gaps::GapError;
 
 use crate::deadline_refusal::DeadlineRefusal;
 
-/// What ends the program with another status than 0.
+/// An error that ends the program with status 1.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// What was typed cannot be.
+pub(crate) enum RtTestsError {
+    /// An invalid value, or a run that was ended by `--trace-threshold`.
     #[error("{0}")]
-    Refused(String),
-    /// The same, and the usage was printed.
+    Invalid(String),
+    /// A message of `getopt_long`, after the usage was printed.
     #[error("{0}")]
-    Unreadable(String),
-    /// Nothing could be measured.
+    GetoptError(String),
     #[error(transparent)]
     Gaps(#[from] GapError),
-    /// The same of deadline threads.
     #[error(transparent)]
     Deadline(#[from] Box<DeadlineRefusal>),
-    /// Nobody reads the output any more.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
-    /// A file could not be written.
     #[error("Failed to open '{path}': {source}")]
     File { path: String, source: io::Error },
-    /// Signals cannot be received.
     #[error("cannot receive signals: {0}")]
     Signals(io::Error),
 }
 
-impl Failure {
-    /// The exit status, that of the originals.
+impl RtTestsError {
+    /// Exit status of the originals.
     pub(crate) const fn status(&self) -> u8 {
         1
     }
 
-    /// What is said on standard error.
+    /// Text for standard error.
     pub(crate) fn text(&self, program: &str) -> String {
         let hint = match self {
             Self::Gaps(error) => error.hint(),

@@ -1,35 +1,32 @@
-//! What is counted of one thread.
+//! Latency statistics of one thread.
 
 use howlate_model::Latency;
 
-use super::options::Thread;
+use super::options::DeadlineParameters;
 
-/// One thread's numbers, in whole microseconds.
+/// Latencies of one thread in whole microseconds, as its line in the table shows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tally {
-    pub(super) thread: Thread,
+pub struct DeadlineThreadStats {
+    pub(super) parameters: DeadlineParameters,
     pub(super) tid: u32,
     pub(super) cycles: u64,
     pub(super) min: u64,
     pub(super) act: u64,
     pub(super) max: u64,
     sum: u64,
-    /// Latencies of a period or more.
-    pub(super) missing: u64,
+    /// Number of latencies of a period or more.
+    pub(super) missed: u64,
 }
 
-impl Tally {
-    /// Nothing yet.
-    pub const fn new(thread: Thread, tid: u32) -> Self {
-        Self { thread, tid, cycles: 0, min: 0, act: 0, max: 0, sum: 0, missing: 0 }
+impl DeadlineThreadStats {
+    pub const fn new(parameters: DeadlineParameters, tid: u32) -> Self {
+        Self { parameters, tid, cycles: 0, min: 0, act: 0, max: 0, sum: 0, missed: 0 }
     }
 
-    /// The thread's id.
     pub const fn tid(&self) -> u32 {
         self.tid
     }
 
-    /// Counts one.
     pub fn add(&mut self, latency: Latency) {
         let micros = micros(latency);
         self.min = if self.cycles == 0 { micros } else { self.min.min(micros) };
@@ -37,21 +34,21 @@ impl Tally {
         self.act = micros;
         self.sum = self.sum.saturating_add(micros);
         self.cycles += 1;
-        self.missing += u64::from(micros >= self.thread.period_us);
+        self.missed += u64::from(micros >= self.parameters.period_us);
     }
 
-    /// The mean; 0 before there is any latency.
+    /// Mean latency; 0 without any latency.
     pub(super) fn mean(&self) -> f64 {
         if self.cycles == 0 { 0.0 } else { self.sum as f64 / self.cycles as f64 }
     }
 
-    /// The mean, cut to a whole number.
+    /// Mean latency, truncated.
     pub(super) fn whole_mean(&self) -> u64 {
         self.sum.checked_div(self.cycles).unwrap_or(0)
     }
 }
 
-/// Cut to whole ones.
+/// Whole microseconds, truncated; 0 for negative latencies.
 pub(super) fn micros(latency: Latency) -> u64 {
     u64::try_from(latency.as_nanos()).unwrap_or(0) / 1_000
 }

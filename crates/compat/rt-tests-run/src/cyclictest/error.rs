@@ -1,4 +1,4 @@
-//! What ends a call before there is a result, and its exit status.
+//! Errors that end a run, with their exit status.
 
 use std::io;
 
@@ -6,10 +6,10 @@ use howlate_measure::ProcessSetup;
 use howlate_model::{Caveat, EngineError, Policy};
 use howlate_recording::CreateError;
 
-/// Why nothing was measured.
+/// An error that ends the run.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// The original's words, which people search for; then what would help.
+pub(crate) enum CyclictestError {
+    /// The original's message, which people search for, then the reason and a hint.
     #[error(
         "Unable to change scheduling policy!\nProbably missing capabilities, either run as root or \
          increase RLIMIT_RTPRIO limits.\nWARN: {policy}: {reason}\nhint: {remedy}"
@@ -35,28 +35,28 @@ pub(crate) enum Failure {
     Thread { thread: u32, reason: String },
 }
 
-impl Failure {
-    /// Whole lines for standard error; nothing when it is only that the reader has gone, as in `… | head`.
+impl CyclictestError {
+    /// Whole lines for standard error; empty if the reader closed the pipe, as in `… | head`.
     pub(crate) fn message(&self) -> String {
-        if self.reader_is_gone() { String::new() } else { format!("{}\n", self.to_string().trim_end()) }
+        if self.is_broken_pipe() { String::new() } else { format!("{}\n", self.to_string().trim_end()) }
     }
 
-    /// As the original ends: 255 when memory cannot be locked, what a shell makes of `SIGPIPE`
-    /// when the reader has gone, otherwise 1.
+    /// As in the original: 255 if memory cannot be locked, the status of `SIGPIPE` in a shell if the reader closed the
+    /// pipe, otherwise 1.
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Mlockall(_) => 255,
-            _ if self.reader_is_gone() => 128 + 13,
+            _ if self.is_broken_pipe() => 128 + 13,
             _ => 1,
         }
     }
 
-    fn reader_is_gone(&self) -> bool {
+    fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 
-/// Why memory is not locked.
+/// Why memory is not locked; empty if it is.
 pub(crate) fn memory_reason(process: &ProcessSetup) -> String {
     let reason = process.caveats.iter().find_map(|caveat| match caveat {
         Caveat::MemoryNotLocked { reason } => Some(reason.to_string()),
@@ -65,7 +65,7 @@ pub(crate) fn memory_reason(process: &ProcessSetup) -> String {
     reason.unwrap_or_default()
 }
 
-/// Why `/dev/cpu_dma_latency` is not held.
+/// Message that `/dev/cpu_dma_latency` is not held.
 pub(crate) fn dma_latency_reason(process: &ProcessSetup) -> String {
     let reason = process.caveats.iter().find_map(|caveat| match caveat {
         Caveat::DmaLatencyRefused { reason, .. } => Some(reason.to_string()),
