@@ -3,8 +3,7 @@
 use howlate_model::Span;
 
 use crate::cyclictest::affinity::CpuMasks;
-use crate::cyclictest::options::{Affinity, PowerManagement};
-use crate::cyclictest::options::{CyclictestEarlyExit, CyclictestRequest};
+use crate::cyclictest::options::{Affinity, CyclictestEarlyExit, CyclictestRequest, PowerManagement};
 use crate::cyclictest::raw_options::RawCyclictestOptions;
 use crate::cyclictest::warning::CyclictestWarning;
 

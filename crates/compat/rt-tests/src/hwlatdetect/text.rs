@@ -30,7 +30,8 @@ pub fn preamble(options: &HwlatdetectOptions) -> String {
     )
 }
 
-/// A sample as one line. The kernel's tracer also measures from one iteration of its loop to the next (`outer`), which is 0 here.
+/// A sample as one line. The kernel's tracer also measures from one iteration of its loop to the next (`outer`); that is 0
+/// here.
 pub fn sample_line(sample: &HwlatdetectSample) -> String {
     let (seconds, nanos) = (sample.at_ns.div_euclid(1_000_000_000), sample.at_ns.rem_euclid(1_000_000_000));
     format!("ts: {seconds}.{nanos:09}, inner:{}, outer:0\n", sample.micros)

@@ -74,7 +74,7 @@ impl CpuHistogram {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OslatCpu {
     pub cpu: u32,
-    /// Frequency of the time stamp counter.
+    /// Frequency of the counter that the measuring loop reads.
     pub megahertz: u64,
     pub shortest: Span,
     /// Iterations of the measuring loop.
