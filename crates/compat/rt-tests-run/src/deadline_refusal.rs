@@ -259,13 +259,8 @@ mod tests {
 
     #[test]
     fn each_refusal_has_a_cause_and_a_hint() {
-        let initial_namespace = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
-        check(
-            &initial_namespace,
-            RefusalCause::Permission,
-            "this user may not",
-            "outside of user namespaces",
-        );
+        let not_permitted = refusal(DeadlineStep::Policy, NOT_PERMITTED, None, 1);
+        check(&not_permitted, RefusalCause::Permission, "this user may not", "outside of user namespaces");
         let pinned = refusal(DeadlineStep::Policy, NOT_PERMITTED, Some("1"), 1);
         check(
             &pinned,
