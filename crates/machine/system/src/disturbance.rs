@@ -1,83 +1,68 @@
-//! What disturbed a measurement from outside: a quota that was used up, a core's other half that was busy.
+//! What disturbed a measurement from outside: CPU quotas that were used up, SMT siblings that were busy.
 
-use howlate_model::{Caveat, Cpu, CpuSet, Span};
-use howlate_procfs::{Cgroup, CpuCgroups, CpuStat, CpuTicks, Root, SELF, Stat};
+use howlate_model::{Caveat, Cpu, CpuSet};
+use howlate_procfs::{Cgroup, CpuCgroups, CpuTicks, Root, SELF, Stat};
 
-/// A core's other half that is busier than this, in percent, takes a noticeable share of it.
-const FELT: u64 = 5;
+use crate::group_quotas::QuotaCounters;
 
-/// Counters at one moment, or how far they went between two.
+/// Siblings that are busy for less than this share of the time, in percent, are not reported.
+const LEAST_BUSY_PERCENT: u64 = 5;
+
+/// Counters of quotas and CPUs at one moment, or their increase between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Disturbance {
-    quotas: Vec<Quota>,
+    quotas: Vec<(String, QuotaCounters)>,
     cpus: Vec<(u32, CpuTicks)>,
 }
 
-/// A control group with a quota, and how often it stood still.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Quota {
-    group: String,
-    periods: u64,
-    stopped: u64,
-    stopped_ns: u64,
-}
-
 impl Disturbance {
-    /// The counters as they stand.
+    /// The present counters.
     pub fn read(root: &Root) -> Self {
         let groups = CpuCgroups::read(root, SELF).upwards();
-        Self {
-            quotas: groups.iter().filter_map(|group| quota(root, group)).collect(),
-            cpus: Stat::read(root).cpus(),
-        }
+        // A group that cannot have a quota has no counters.
+        let quota = |group: &Cgroup| Some((group.name().to_owned(), QuotaCounters::read(root, group)?));
+        Self { quotas: groups.iter().filter_map(quota).collect(), cpus: Stat::read(root).cpus() }
     }
 
-    /// How far the counters went since `earlier`.
+    /// The increase since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let quota = |now: &Quota| {
-            let then = earlier.quotas.iter().find(|one| one.group == now.group).cloned().unwrap_or_default();
-            Quota {
-                group: now.group.clone(),
-                periods: now.periods.saturating_sub(then.periods),
-                stopped: now.stopped.saturating_sub(then.stopped),
-                stopped_ns: now.stopped_ns.saturating_sub(then.stopped_ns),
-            }
+        let quota = |(group, now): &(String, QuotaCounters)| {
+            let before = earlier.quotas.iter().find(|(name, _)| name == group).map(|(_, before)| *before);
+            (group.clone(), now.since(before.unwrap_or_default()))
         };
         let ticks = |(cpu, now): &(u32, CpuTicks)| {
-            let then = earlier.cpus.iter().find(|(one, _)| one == cpu).map(|(_, then)| *then);
-            (*cpu, now.since(then.unwrap_or_default()))
+            let before = earlier.cpus.iter().find(|(number, _)| number == cpu).map(|(_, before)| *before);
+            (*cpu, now.since(before.unwrap_or_default()))
         };
         Self { quotas: self.quotas.iter().map(quota).collect(), cpus: self.cpus.iter().map(ticks).collect() }
     }
 
-    /// Adds what happened in another stretch of time.
+    /// Adds the increase of another period.
     pub fn add(&mut self, other: &Self) {
-        for quota in &other.quotas {
-            match self.quotas.iter_mut().find(|known| known.group == quota.group) {
-                Some(known) => {
-                    known.periods += quota.periods;
-                    known.stopped += quota.stopped;
-                    known.stopped_ns += quota.stopped_ns;
-                }
-                None => self.quotas.push(quota.clone()),
+        for (group, counters) in &other.quotas {
+            match self.quotas.iter_mut().find(|(name, _)| name == group) {
+                Some((_, total)) => *total = total.plus(*counters),
+                None => self.quotas.push((group.clone(), *counters)),
             }
         }
         for (cpu, ticks) in &other.cpus {
-            match self.cpus.iter_mut().find(|(known, _)| known == cpu) {
-                Some((_, known)) => *known = known.plus(*ticks),
+            match self.cpus.iter_mut().find(|(number, _)| number == cpu) {
+                Some((_, total)) => *total = total.plus(*ticks),
                 None => self.cpus.push((*cpu, *ticks)),
             }
         }
     }
 
-    /// The groups that stood still because their quota was used up.
+    /// The groups that were throttled because their quota was used up.
     pub fn quotas(&self) -> impl Iterator<Item = Caveat> {
-        self.quotas.iter().filter(|quota| quota.stopped > 0).map(|quota| Caveat::Throttled {
-            group: quota.group.clone(),
-            stopped: quota.stopped,
-            periods: quota.periods,
-            stopped_ns: Span::from_nanos(quota.stopped_ns),
+        self.quotas.iter().filter(|(_, counters)| counters.stopped > 0).map(|(group, counters)| {
+            Caveat::Throttled {
+                group: group.clone(),
+                stopped: counters.stopped,
+                periods: counters.periods,
+                stopped_ns: counters.stopped_time,
+            }
         })
     }
 
@@ -85,11 +70,13 @@ impl Disturbance {
     pub fn siblings(&self, measured: &CpuSet, cpus: &[Cpu]) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         for cpu in cpus.iter().filter(|cpu| measured.contains(cpu.number)) {
-            let others =
-                self.cpus.iter().filter(|(one, _)| *one != cpu.number && cpu.siblings.contains(*one));
-            for (sibling, ticks) in others {
+            let siblings = self
+                .cpus
+                .iter()
+                .filter(|(number, _)| *number != cpu.number && cpu.siblings.contains(*number));
+            for (sibling, ticks) in siblings {
                 let percent = ticks.busy.saturating_mul(100).checked_div(ticks.whole).unwrap_or(0);
-                if percent >= FELT {
+                if percent >= LEAST_BUSY_PERCENT {
                     caveats.push(Caveat::SiblingBusy { cpu: cpu.number, sibling: *sibling, percent });
                 }
             }
@@ -98,22 +85,13 @@ impl Disturbance {
     }
 }
 
-/// The counters of a group; `None` where it cannot have a quota.
-fn quota(root: &Root, group: &Cgroup) -> Option<Quota> {
-    let stat = CpuStat::read(root, group);
-    Some(Quota {
-        group: group.name().to_owned(),
-        periods: stat.periods()?,
-        stopped: stat.throttled()?,
-        stopped_ns: stat.throttled_time().unwrap_or_default().as_nanos(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use howlate_model::Span;
+
     use super::*;
 
-    /// A tree with these counters.
+    /// A tree with these counters: 50 µs of throttled time for each period.
     fn tree(stat: &str, periods: u64, stopped: u64) -> tempfile::TempDir {
         let text = format!("nr_periods {periods}\nnr_throttled {stopped}\nthrottled_usec {}\n", stopped * 50);
         howlate_testing::tree(&[
@@ -125,16 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_that_was_used_up_is_a_caveat_with_its_price() {
+    fn a_quota_that_was_used_up_is_a_caveat_with_the_throttled_time() {
         let (before, after) = (tree("", 10, 1), tree("", 40, 3));
         let read = |tree: &tempfile::TempDir| Disturbance::read(&Root::at(tree.path()));
-        let wanted = Caveat::Throttled {
+        let expected = Caveat::Throttled {
             group: "/pod".into(),
             stopped: 2,
             periods: 30,
             stopped_ns: Span::from_micros(100),
         };
-        assert_eq!(read(&after).since(&read(&before)).quotas().collect::<Vec<_>>(), [wanted]);
+        assert_eq!(read(&after).since(&read(&before)).quotas().collect::<Vec<_>>(), [expected]);
         assert_eq!(read(&after).since(&read(&after)).quotas().count(), 0);
     }
 
@@ -148,8 +126,8 @@ mod tests {
         let read = |tree: &tempfile::TempDir| Disturbance::read(&Root::at(tree.path()));
         let between = read(&after).since(&read(&before));
         let measured: CpuSet = "0,1".parse().unwrap();
-        let wanted = Caveat::SiblingBusy { cpu: 0, sibling: 2, percent: 25 };
-        assert_eq!(between.siblings(&measured, &cpus), [wanted]);
+        let expected = Caveat::SiblingBusy { cpu: 0, sibling: 2, percent: 25 };
+        assert_eq!(between.siblings(&measured, &cpus), [expected]);
         let mut twice = between.clone();
         twice.add(&between);
         assert_eq!(twice.siblings(&measured, &cpus), between.siblings(&measured, &cpus));

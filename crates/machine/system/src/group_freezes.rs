@@ -1,67 +1,71 @@
-//! For how long control groups were frozen, while something in them was measured.
+//! How long control groups were frozen during a measurement.
 
 use std::fmt::Display;
 
 use howlate_model::{Caveat, Span};
 use howlate_procfs::{Cgroup, CpuCgroups, Root, SELF, frozen_time};
 
-/// The group of a process, and of howlate itself, from one moment on.
+/// The control groups of howlate and of a process, with their frozen time at the beginning.
 #[derive(Debug)]
 pub struct GroupFreezes {
     root: Root,
-    groups: Vec<Frozen>,
+    groups: Vec<FreezableGroup>,
 }
 
-/// A group that the kernel counts this for.
+/// A control group with a counter of frozen time.
 #[derive(Debug)]
-struct Frozen {
-    /// Of the program that is watched; `None`: howlate's own.
+struct FreezableGroup {
+    /// The followed process; `None` for howlate's own group.
     process: Option<u32>,
     group: Cgroup,
     before: Span,
 }
 
 impl GroupFreezes {
-    /// Howlate's own, from now on.
+    /// Howlate's own group.
     pub fn of_own(root: Root) -> Self {
-        let groups = counted(&root, SELF, None).into_iter().collect();
+        let groups = read_group(&root, SELF, None).into_iter().collect();
         Self { root, groups }
     }
 
-    /// The same, and that of the process `process`, where it is another one.
+    /// Howlate's own group and that of the process `process`, if it differs.
     pub fn of(root: Root, process: u32) -> Self {
-        let own = counted(&root, SELF, None);
-        let other = counted(&root, process, Some(process));
-        let is_own = |other: &Frozen| own.as_ref().is_some_and(|own| own.group == other.group);
-        let other = other.filter(|other| !is_own(other));
-        Self { groups: own.into_iter().chain(other).collect(), root }
+        let own = read_group(&root, SELF, None);
+        let group = read_group(&root, process, Some(process));
+        let is_own = |group: &FreezableGroup| own.as_ref().is_some_and(|own| own.group == group.group);
+        let group = group.filter(|group| !is_own(group));
+        Self { groups: own.into_iter().chain(group).collect(), root }
     }
 
-    /// Those that were frozen since.
+    /// The groups that were frozen since the beginning.
     pub fn caveats(&self) -> Vec<Caveat> {
-        let caveat = |one: &Frozen| {
-            let frozen_ns = frozen_time(&self.root, &one.group)?.minus(one.before);
-            let group = one.group.name().to_owned();
-            (!frozen_ns.is_zero()).then_some(Caveat::GroupFrozen { process: one.process, group, frozen_ns })
+        let caveat = |freezable: &FreezableGroup| {
+            let frozen_ns = frozen_time(&self.root, &freezable.group)?.minus(freezable.before);
+            let group = freezable.group.name().to_owned();
+            (!frozen_ns.is_zero()).then_some(Caveat::GroupFrozen {
+                process: freezable.process,
+                group,
+                frozen_ns,
+            })
         };
         self.groups.iter().filter_map(caveat).collect()
     }
 }
 
-fn counted(root: &Root, whose: impl Display, process: Option<u32>) -> Option<Frozen> {
-    let group = CpuCgroups::read(root, whose).v2?;
+fn read_group(root: &Root, process_id: impl Display, process: Option<u32>) -> Option<FreezableGroup> {
+    let group = CpuCgroups::read(root, process_id).v2?;
     let before = frozen_time(root, &group)?;
-    Some(Frozen { process, group, before })
+    Some(FreezableGroup { process, group, before })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tree(of_process: &str) -> tempfile::TempDir {
+    fn tree(process_group: &str) -> tempfile::TempDir {
         howlate_testing::tree(&[
             ("proc/self/cgroup", "0::/shell\n"),
-            ("proc/7/cgroup", of_process),
+            ("proc/7/cgroup", process_group),
             ("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
             ("sys/fs/cgroup/shell/cgroup.stat.local", "frozen_usec 10\n"),
             ("sys/fs/cgroup/app/cgroup.stat.local", "frozen_usec 100\n"),
@@ -74,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_frozen_meanwhile_is_told_and_whose_it_was() {
+    fn a_freeze_since_the_beginning_is_a_caveat_with_its_process() {
         let tree = tree("0::/app\n");
         let freezes = GroupFreezes::of(Root::at(tree.path()), 7);
         assert_eq!(freezes.caveats(), [], "it was frozen before only");
@@ -90,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_both_is_told_of_once() {
+    fn a_group_of_both_is_reported_once() {
         let tree = tree("0::/shell\n");
         let freezes = GroupFreezes::of(Root::at(tree.path()), 7);
         freeze(&tree, "shell", 20);

@@ -1,8 +1,8 @@
-//! How the kernel was built.
+//! The kernel's build configuration.
 
 use howlate_procfs::{Reading, Root};
 
-/// The kernel's build configuration, from wherever it can be had.
+/// The configuration from the first place where it can be read.
 pub(crate) struct KernelConfig {
     reading: Reading,
 }
@@ -13,15 +13,15 @@ impl KernelConfig {
     pub(crate) fn read(root: &Root) -> Self {
         let release = root.read("/proc/sys/kernel/osrelease").unwrap_or_default();
         let boot = root.reading(format!("/boot/config-{release}"));
-        let found = [boot.clone()]
+        let readable = [boot.clone()]
             .into_iter()
             .chain(std::iter::once_with(|| root.reading(format!("/lib/modules/{release}/config"))))
             .chain(std::iter::once_with(|| compressed(root)))
             .find(|reading| reading.text().is_some());
-        Self { reading: found.unwrap_or(boot) }
+        Self { reading: readable.unwrap_or(boot) }
     }
 
-    /// The value of an option; an option that is off has none.
+    /// The value of an option; `None` for an option that is off.
     pub(crate) fn value(&self, option: &str) -> Option<&str> {
         let (text, assigned) = (self.reading.text()?, format!("{option}="));
         let inside = || text.find(&format!("\n{assigned}")).map(|line| line + 1);
@@ -29,22 +29,22 @@ impl KernelConfig {
         text.get(line + assigned.len()..)?.split('\n').next()
     }
 
-    /// Whether an option is built in; `None` when no configuration was found.
+    /// Whether an option is `y`; `None` without a configuration.
     pub(crate) fn has(&self, option: &str) -> Option<bool> {
         self.reading.text().map(|_| self.value(option) == Some("y"))
     }
 
-    /// Whether the kernel is known to have been built without an option. A whole configuration has no line at all for what depends on
-    /// something that is off; a captured one may lack lines.
+    /// Whether the kernel was certainly built without an option. A complete configuration has no line for an option whose dependency is
+    /// off; a captured one may lack lines.
     pub(crate) fn is_off(&self, option: &str) -> bool {
         let line = format!("# {option} is not set");
         self.reading.text().is_some_and(|text| {
             let is_whole = text.trim_start().starts_with("#\n# Automatically generated file");
-            text.lines().any(|one| one == line) || is_whole && self.value(option).is_none()
+            text.lines().any(|config_line| config_line == line) || is_whole && self.value(option).is_none()
         })
     }
 
-    /// The lines about these options as evidence.
+    /// The lines of `options`, as evidence.
     pub(crate) fn only(&self, options: &[&str]) -> Reading {
         let about = |line: &str| {
             let line = line.strip_prefix("# ").unwrap_or(line);
@@ -52,11 +52,11 @@ impl KernelConfig {
                 |option: &&str| line.strip_prefix(*option).is_some_and(|rest| rest.starts_with(['=', ' ']));
             options.iter().any(names)
         };
-        let mut kept = self.reading.lines(about);
-        if kept.text() == Some("") {
-            kept.content = Ok(format!("no {}", options.join(", ")));
+        let mut lines = self.reading.lines(about);
+        if lines.text() == Some("") {
+            lines.content = Ok(format!("no {}", options.join(", ")));
         }
-        kept
+        lines
     }
 }
 

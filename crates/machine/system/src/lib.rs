@@ -1,12 +1,12 @@
-//! What machine this is, and what on it makes wake-ups late.
+//! Describes the machine, and finds what on it makes wake-ups late.
 //!
 //! Everything is read from files below a [`Root`](howlate_procfs::Root): `/` on a live machine, a captured
 //! tree in tests. Nothing is written, no program is started, and a file that is missing
 //! is a fact about the machine, never an error.
 //!
-//! - [`describe`] returns the machine as a recording keeps it.
-//! - [`node`] tells which machine it is.
-//! - [`examine`] returns one finding for each property that bears on punctuality.
+//! - [`describe`] returns the machine as a recording contains it.
+//! - [`node`] returns the identity of the machine.
+//! - [`examine`] returns one finding for each property that affects wake-up latency.
 //! - [`settings`] lists the settings that may make wake-ups more punctual.
 
 mod debugfs;

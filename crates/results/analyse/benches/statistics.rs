@@ -1,4 +1,4 @@
-//! `cargo xtask bench statistics`, or `cargo bench … --bench statistics -- [TRIALS] [WORD] [seed=N]`: whether what is said with a confidence is true as often as that.
+//! `cargo xtask bench statistics`, or `cargo bench … --bench statistics -- [TRIALS] [WORD] [seed=N]`: whether statements are true as often as their confidence promises.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot print fails")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark needs no named clock")]
@@ -9,64 +9,66 @@ use std::time::Instant;
 
 use howlate_analyse::sequential::known;
 use howlate_analyse::simulation::{
-    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, equivalence, gates, itself, precision,
-    ranking, rate, rhythms, settings, single, sweeps,
+    MeasurementPlan, RhythmScenario, Series, StatementTally, blocks_of_a_run, comparisons, equivalence,
+    gates, itself, precision, ranking, rate, rhythms, settings, single, sweeps,
 };
 
-/// Until a percentile is known: by then, most runs are over by themselves, also on a machine that wanders. Of runs that are cut off before,
-/// those that were over are the ones that looked quiet.
+/// The longest run until a percentile is known, in seconds: by then most runs have ended, also on a machine that drifts. With a shorter
+/// limit, the runs that ended would be a selection of quiet ones.
 const THREE_HOURS: u64 = 10_800;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let trials: u64 = words.iter().find_map(|word| word.parse().ok()).unwrap_or(1_000);
-    let first: u64 = words.iter().find_map(|word| word.strip_prefix("seed=")?.parse().ok()).unwrap_or(0);
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let trials: u64 = args.iter().find_map(|arg| arg.parse().ok()).unwrap_or(1_000);
+    let first: u64 = args.iter().find_map(|arg| arg.strip_prefix("seed=")?.parse().ok()).unwrap_or(0);
     let seeds = || first..first + trials;
-    let only = words.iter().find(|word| word.parse::<u64>().is_err() && !word.starts_with("seed="));
-    let wanted = |name: &str| only.is_none_or(|only| name.contains(only.as_str()));
+    let only = args.iter().find(|arg| arg.parse::<u64>().is_err() && !arg.starts_with("seed="));
+    let is_selected = |name: &str| only.is_none_or(|only| name.contains(only.as_str()));
     let mut out = std::io::stdout();
     let mut broken = 0;
-    let mut show_of = |of: &str, tallies: Vec<Tally>| {
+    let mut show_named = |name: &str, tallies: Vec<StatementTally>| {
         for tally in tallies {
             broken += u32::from(!tally.holds());
-            writeln!(out, "{of:16}{}", line(&tally)).unwrap();
+            writeln!(out, "{name:16}{}", line(&tally)).unwrap();
         }
     };
-    if wanted("rhythms") {
-        Planted::all().into_iter().for_each(|planted| show_of("rhythm", rhythms(planted, seeds())));
+    if is_selected("rhythms") {
+        RhythmScenario::all()
+            .into_iter()
+            .for_each(|scenario| show_named("rhythm", rhythms(scenario, seeds())));
     }
-    let mut show = |series: Series, tallies: Vec<Tally>| show_of(&series.to_string(), tallies);
-    if wanted("margin") {
+    let mut show = |series: Series, tallies: Vec<StatementTally>| show_named(&series.to_string(), tallies);
+    if is_selected("margin") {
         for series in [Series::Independent, Series::Autoregressive, Series::TwoStates(2)] {
             for conditions in [1, 4, 12, 40] {
                 show(series, equivalence(series, conditions, seeds()));
             }
         }
     }
-    if wanted("settings") {
+    if is_selected("settings") {
         for series in Series::MACHINES {
             show(series, settings(series, 8, seeds()));
             show(series, sweeps(series, 24, 10, seeds()));
             show(series, itself(series, 80, seeds()));
         }
     }
-    if wanted("gate") {
+    if is_selected("gate") {
         for series in [Series::Independent, Series::Autoregressive, Series::HeavyTail, Series::Mixture] {
             show(series, gates(series, 60_000, seeds()));
         }
     }
     for series in Series::MACHINES {
-        for measured in Measured::ALL {
-            if wanted(&format!("{measured:?}")) {
-                show(series, comparisons(series, measured, seeds()));
+        for plan in MeasurementPlan::ALL {
+            if is_selected(&format!("{plan:?}")) {
+                show(series, comparisons(series, plan, seeds()));
             }
         }
-        if wanted("single") {
+        if is_selected("single") {
             for wakeups in [10_000, 60_000] {
                 show(series, single(series, wakeups, seeds()));
             }
         }
-        if wanted("ranking") && Series::ALL.contains(&series) {
+        if is_selected("ranking") && Series::ALL.contains(&series) {
             for (rivals, rounds) in [(5, 10), (18, 15)] {
                 show(series, ranking(series, rivals, rounds, seeds()));
             }
@@ -74,17 +76,17 @@ fn main() -> ExitCode {
     }
     for series in Series::MACHINES {
         for (quantile, within) in [(0.5, 0.05), (0.5, 0.1), (0.99, 0.1), (0.999, 0.1)] {
-            if wanted(&format!("precision-{quantile}-{within}")) {
+            if is_selected(&format!("precision-{quantile}-{within}")) {
                 show(series, precision(series, quantile, within, THREE_HOURS, seeds()));
             }
         }
-        if wanted("rate") {
+        if is_selected("rate") {
             for quantile in [0.999_9, 0.999_99] {
                 show(series, rate(series, quantile, 20.0, seeds()));
             }
         }
     }
-    if wanted("look") {
+    if is_selected("look") {
         for figure in ["p50 ±2%", "p99.9 ±2%", "max<30us: 1 per 20s"] {
             writeln!(
                 out,
@@ -97,20 +99,21 @@ fn main() -> ExitCode {
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Microseconds that the slowest block took, its look included, in a run of ten minutes.
+/// The time of the slowest block in microseconds, with the look after it.
 fn longest_look(figure: &str) -> u128 {
     let (mut analysis, lines) = blocks_of_a_run(figure.parse().unwrap(), 600);
-    let of_one = |line: &_| {
-        let began = Instant::now();
+    let time_block = |line: &_| {
+        let start = Instant::now();
         analysis.add(line);
         std::hint::black_box(known(&analysis));
-        began.elapsed().as_micros()
+        start.elapsed().as_micros()
     };
-    lines.iter().map(of_one).max().unwrap_or_default()
+    lines.iter().map(time_block).max().unwrap_or_default()
 }
 
-fn line(tally: &Tally) -> String {
-    let stated = tally.stated.map_or_else(|| "–".to_owned(), |stated| format!("{:.0} %", 100.0 * stated));
+fn line(tally: &StatementTally) -> String {
+    let required =
+        tally.required_share.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
     let mark = if tally.holds() { "" } else { "  NOT HELD" };
-    format!("{:60} {stated:>5} {:6.1} %  of {}{mark}", tally.statement, 100.0 * tally.share(), tally.trials)
+    format!("{:60} {required:>5} {:6.1} %  of {}{mark}", tally.statement, 100.0 * tally.share(), tally.trials)
 }

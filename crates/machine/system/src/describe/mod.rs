@@ -1,10 +1,11 @@
-//! What machine this is.
+//! The machine as a recording contains it.
 
 pub(crate) mod cpus;
-mod processor;
 
 use howlate_model::{CpuSet, Span, System};
-use howlate_procfs::{Isolation, Kernel, Root, Status, container, hypervisor, os_release, read_cpu_list};
+use howlate_procfs::{
+    CpuInfo, Isolation, Kernel, Root, Status, board, container, hypervisor, os_release, read_cpu_list,
+};
 
 use crate::kernel::preemption;
 use crate::kernel_config::KernelConfig;
@@ -18,7 +19,7 @@ pub fn describe(root: &Root) -> System {
         realtime_kernel: Kernel::is_realtime(root),
         tick_hz: tick_hz(root),
         architecture: architecture(root),
-        processor: processor::name(root),
+        processor: processor(root),
         allowed: allowed(root),
         bindable: CpuSet::default(),
         isolated: Isolation::read(root).isolated,
@@ -49,7 +50,7 @@ fn guest_halt_poll(root: &Root) -> Option<Span> {
     (driver == "haltpoll").then(|| window.parse().ok().map(Span::from_nanos))?
 }
 
-/// The kernel says so itself since Linux 6.1; before, this program's own stands for it.
+/// The architecture by the kernel, since Linux 6.1; before, that of this program.
 fn architecture(root: &Root) -> String {
     Kernel::architecture(root).unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
@@ -69,4 +70,10 @@ fn memory_bytes(root: &Root) -> u64 {
 /// `PRETTY_NAME` of `os-release(5)`.
 fn distribution(root: &Root) -> Option<String> {
     os_release(root, "PRETTY_NAME")
+}
+
+/// The `model name` of x86 processors, or the name of an Arm board.
+fn processor(root: &Root) -> String {
+    let model = CpuInfo::read(root).field("model name").map(str::to_owned);
+    model.or_else(|| board(root)).unwrap_or_default()
 }

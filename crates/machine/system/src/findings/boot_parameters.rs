@@ -1,13 +1,12 @@
-//! What was asked for at boot, and this kernel was not built for.
+//! Boot parameters without effect on this kernel, and `mce=off`.
 
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Root};
 
-use super::draft::finding;
+use super::draft::{FindingDraft, finding};
 use crate::kernel_config::KernelConfig;
 
-/// Parameters, and the options of kernels without which they do nothing; `nohz_full=` and `isolcpus=` have findings of
-/// their own, which read what came of them.
+/// Parameters, and the kernel options that they need; `nohz_full=` and `isolcpus=` have findings of their own.
 ///
 /// Source: Documentation/admin-guide/kernel-parameters.txt.
 const PARAMETERS: [(&str, &str); 4] = [
@@ -19,26 +18,26 @@ const PARAMETERS: [(&str, &str); 4] = [
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let (line, config) = (CommandLine::read(root), KernelConfig::read(root));
-    let is_vain = |(parameter, option): &(&str, &str)| line.has(parameter) && config.is_off(option);
-    let vain: Vec<(&str, &str)> = PARAMETERS.into_iter().filter(is_vain).collect();
-    let (parameters, options): (Vec<&str>, Vec<&str>) = vain.iter().copied().unzip();
-    if vain.is_empty() {
+    let is_ineffective = |(parameter, option): &(&str, &str)| line.has(parameter) && config.is_off(option);
+    let ineffective: Vec<(&str, &str)> = PARAMETERS.into_iter().filter(is_ineffective).collect();
+    let (parameters, options): (Vec<&str>, Vec<&str>) = ineffective.iter().copied().unzip();
+    if ineffective.is_empty() {
         return None;
     }
-    let have = if vain.len() == 1 { "has" } else { "have" };
+    let verb = if ineffective.len() == 1 { "has" } else { "have" };
     let found = format!(
-        "{} on the kernel's command line {have} no effect: this kernel was built without {}",
+        "{} on the kernel's command line {verb} no effect: this kernel was built without {}",
         parameters.join(" and "),
         options.join(" and ")
     );
     let draft = finding(FindingId::BootParameters, Verdict::Costs, found)
-        .seen(&line.only(&parameters))
-        .seen(&config.only(&options))
+        .evidence(&line.only(&parameters))
+        .evidence(&config.only(&options))
         .why("The kernel reads a parameter only where it was built for it, and says nothing of one that it does not know.");
-    Some(another_kernel(draft, &options).end())
+    Some(kernel_with(draft, &options).finish())
 }
 
-/// What was asked for at boot and hides more than it mends.
+/// Whether machine checks are switched off by `mce=off`.
 ///
 /// Source: Documentation/arch/x86/x86_64/boot-options.rst.
 pub(super) fn machine_checks(root: &Root) -> Option<Finding> {
@@ -47,7 +46,7 @@ pub(super) fn machine_checks(root: &Root) -> Option<Finding> {
         return None;
     }
     let found = "faults of memory and processor are not reported (mce=off)";
-    let draft = finding(FindingId::MachineChecks, Verdict::Note, found).seen(&line.only(&["mce"])).why(
+    let draft = finding(FindingId::MachineChecks, Verdict::Note, found).evidence(&line.only(&["mce"])).why(
         "The kernel then neither looks for them now and then, which takes a CPU for some microseconds every five minutes, nor says why a \
          machine has failed. `mce=ignore_ce` leaves out the looking alone.",
     );
@@ -55,19 +54,19 @@ pub(super) fn machine_checks(root: &Root) -> Option<Finding> {
         draft
             .apply("write `mce=ignore_ce` instead of `mce=off` on the kernel's command line and restart")
             .undo("write `mce=off` again and restart")
-            .end(),
+            .finish(),
     )
 }
 
-/// A kernel that was built with these options.
-pub(super) fn another_kernel(draft: super::draft::Draft, options: &[&str]) -> super::draft::Draft {
+/// Adds the remedy of a kernel built with these options.
+pub(super) fn kernel_with(draft: FindingDraft, options: &[&str]) -> FindingDraft {
     draft
         .apply(format!("install a kernel built with {} and restart into it", options.join(" and ")))
         .undo("choose the present kernel in the boot menu")
 }
 
-/// A kernel that was built without these options.
-pub(super) fn another_kernel_without(draft: super::draft::Draft, options: &[&str]) -> super::draft::Draft {
+/// Adds the remedy of a kernel built without these options.
+pub(super) fn kernel_without(draft: FindingDraft, options: &[&str]) -> FindingDraft {
     draft
         .apply(format!("install a kernel built without {}, and restart into it", options.join(", ")))
         .undo("choose the present kernel in the boot menu")
@@ -86,16 +85,16 @@ mod tests {
     #[test]
     fn what_the_kernel_was_not_built_for_is_named() {
         let line = "ro threadirqs rcu_nocbs=2-3 preempt=full";
-        let vain = found(line, "CONFIG_PREEMPT_DYNAMIC=y\n# CONFIG_RCU_NOCB_CPU is not set\n# CONFIG_IRQ_FORCED_THREADING is not set\n")
+        let ineffective = found(line, "CONFIG_PREEMPT_DYNAMIC=y\n# CONFIG_RCU_NOCB_CPU is not set\n# CONFIG_IRQ_FORCED_THREADING is not set\n")
             .unwrap();
-        assert_eq!((vain.verdict, &vain.id), (Verdict::Costs, &FindingId::BootParameters));
-        assert!(vain.found.starts_with("rcu_nocbs and threadirqs "), "{}", vain.found);
+        assert_eq!((ineffective.verdict, &ineffective.id), (Verdict::Costs, &FindingId::BootParameters));
+        assert!(ineffective.found.starts_with("rcu_nocbs and threadirqs "), "{}", ineffective.found);
         assert!(
-            vain.found.ends_with("CONFIG_RCU_NOCB_CPU and CONFIG_IRQ_FORCED_THREADING"),
+            ineffective.found.ends_with("CONFIG_RCU_NOCB_CPU and CONFIG_IRQ_FORCED_THREADING"),
             "{}",
-            vain.found
+            ineffective.found
         );
-        assert!(!vain.found.contains("preempt"), "{}", vain.found);
+        assert!(!ineffective.found.contains("preempt"), "{}", ineffective.found);
         assert_eq!(found("ro", "CONFIG_HZ=250\n"), None);
         let built = "CONFIG_RCU_NOCB_CPU=y\nCONFIG_IRQ_FORCED_THREADING=y\nCONFIG_PREEMPT_DYNAMIC=y\n";
         assert_eq!(found(line, built), None);

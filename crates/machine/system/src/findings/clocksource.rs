@@ -1,4 +1,4 @@
-//! The counter behind every reading of the clock.
+//! The clock source: the hardware counter behind clock reads.
 
 use crate::settings::{
     AVAILABLE_CLOCKSOURCES, CURRENT_CLOCKSOURCE, first_read_in_user_space, is_read_in_user_space,
@@ -6,9 +6,9 @@ use crate::settings::{
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
-use super::draft::{Draft, finding};
+use super::draft::{FindingDraft, finding};
 
-/// Counters in a device, each read of which crosses a bus.
+/// Clock sources in devices: each read crosses a bus.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 
 const WHY: &str = "Every reading of the clock reads this counter. One in a device is slow, and \
@@ -18,23 +18,23 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let (current, available) = (root.reading(CURRENT_CLOCKSOURCE), root.reading(AVAILABLE_CLOCKSOURCES));
     let Some(name) = current.text() else {
         let draft = finding(FindingId::Clocksource, Verdict::Unknown, "the clock source could not be read");
-        return Some(draft.seen(&current).why(WHY).end());
+        return Some(draft.evidence(&current).why(WHY).finish());
     };
     let verdict = verdict(name);
     let draft = finding(FindingId::Clocksource, verdict, format!("the clock source is {name}"));
-    let draft = draft.seen(&current).seen(&available).why(WHY);
+    let draft = draft.evidence(&current).evidence(&available).why(WHY);
     let names = available.text().unwrap_or_default();
-    let quick = first_read_in_user_space(names);
-    Some(draft.when(verdict == Verdict::Costs, |draft| mend(root, draft, quick)).end())
+    let fast = first_read_in_user_space(names);
+    Some(draft.when(verdict == Verdict::Costs, |draft| add_remedy(root, draft, fast)).finish())
 }
 
-fn mend(root: &Root, draft: Draft, quick: Option<&str>) -> Draft {
-    let draft = draft.typically(
+fn add_remedy(root: &Root, draft: FindingDraft, fast: Option<&str>) -> FindingDraft {
+    let draft = draft.cost(
         "0.72 µs for a reading from acpi_pm, 0.036 µs from tsc",
         "PostgreSQL documentation, pg_test_timing, on an i7-860",
     );
-    match quick {
-        Some(_) => draft.turn(root, "clocksource"),
+    match fast {
+        Some(_) => draft.setting(root, "clocksource"),
         None => draft
             .apply(
                 "find out why the kernel dropped the TSC: `sudo dmesg | grep -iE 'tsc|clocksource'`",

@@ -1,28 +1,28 @@
-//! The container, and how to ask its runtime for what it withholds.
+//! The container, and the options of its runtime that grant permissions and limits.
 
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Root, Status, container};
 
-use super::draft::{Draft, finding};
+use super::draft::{FindingDraft, finding};
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let container = container(root)?;
     let found = format!("this runs in a container: {}", container.runtime);
-    let draft = finding(FindingId::Container, Verdict::Note, found).seen(&container.reading).why(
+    let draft = finding(FindingId::Container, Verdict::Note, found).evidence(&container.reading).why(
         "Containers share the host's kernel: they add limits, not delay. Most settings below can only be \
             changed on the host.",
     );
-    Some(draft.end())
+    Some(draft.finish())
 }
 
-/// Puts `on the host` before commands that a container cannot carry out.
-pub(super) fn send_to_host(finding: &mut Finding) {
-    let elsewhere = |command: &String| {
+/// Puts a comment before commands that can run only on the host.
+pub(super) fn mark_for_host(finding: &mut Finding) {
+    let needs_host = |command: &String| {
         ["tee /sys", "tee /proc", "kernel's command line", "mount ", "swapoff", "restart into"]
             .iter()
             .any(|mark| command.contains(mark))
     };
-    if let Some(remedy) = finding.remedy.as_mut().filter(|remedy| remedy.apply.iter().any(elsewhere)) {
+    if let Some(remedy) = finding.remedy.as_mut().filter(|remedy| remedy.apply.iter().any(needs_host)) {
         let lists = [&mut remedy.apply, &mut remedy.undo, &mut remedy.lasting];
         for commands in lists.into_iter().filter(|commands| !commands.is_empty()) {
             commands.insert(0, "# on the host, not in the container:".into());
@@ -33,28 +33,28 @@ pub(super) fn send_to_host(finding: &mut Finding) {
 /// Exclusive CPUs are given to pods whose limits equal their requests, in whole CPUs.
 ///
 /// Source: Kubernetes documentation, "Control CPU Management Policies on the Node"; OpenShift documentation, "Disabling CPU CFS quota".
-const KEEP_THE_LIMIT: &str =
+const KEEP_CPU_LIMIT: &str =
     "leave `resources.limits.cpu` as it is: without it the pod loses its exclusive CPUs";
 
-/// What Podman's containers may have together, with the cgroup manager `cgroupfs`.
-const PODMAN_SHARE: &str = "/sys/fs/cgroup/cpu/libpod_parent/cpu.rt_runtime_us";
+/// The real-time budget of all Podman containers, with the cgroup manager `cgroupfs`.
+const PODMAN_BUDGET_FILE: &str = "/sys/fs/cgroup/cpu/libpod_parent/cpu.rt_runtime_us";
 
-/// How to start a container so that it is given what it lacks.
-pub(super) struct Advice {
+/// Remedies that start a container with more permissions.
+pub(super) struct ContainerAdvice {
     runtime: String,
-    /// Whether this process is root there; unknown counts as that.
+    /// Whether this process is root in the container; `true` if unknown.
     is_root: bool,
 }
 
-impl Advice {
+impl ContainerAdvice {
     /// Advice for the container this runs in; `None` outside of containers.
     pub(super) fn detect(root: &Root) -> Option<Self> {
         let is_root = Status::read_own(root).effective_user().is_none_or(|user| user == 0);
         Some(Self { runtime: container(root)?.runtime, is_root })
     }
 
-    /// Asks for a capability, with the limit that goes with it.
-    pub(super) fn capability(&self, draft: Draft, capability: &str, limit: &str) -> Draft {
+    /// Grants a capability, and the limit that belongs to it.
+    pub(super) fn capability(&self, draft: FindingDraft, capability: &str, limit: &str) -> FindingDraft {
         match self.runtime.as_str() {
             "kubernetes" => draft
                 .apply(format!(
@@ -89,10 +89,10 @@ impl Advice {
         }
     }
 
-    /// Asks for real-time running time in cgroup v1.
+    /// Grants a real-time budget in cgroup v1.
     ///
     /// Source: Docker documentation, "Resource constraints", configure the real-time scheduler.
-    pub(super) fn realtime_share(&self, draft: Draft) -> Draft {
+    pub(super) fn realtime_share(&self, draft: FindingDraft) -> FindingDraft {
         match self.runtime.as_str() {
             "kubernetes" => draft
                 .apply(
@@ -102,10 +102,10 @@ impl Advice {
                 .undo("boot the node with the present kernel"),
             "podman" => self
                 .option(
-                    draft.apply(format!("echo 900000 | sudo tee {PODMAN_SHARE}")),
+                    draft.apply(format!("echo 900000 | sudo tee {PODMAN_BUDGET_FILE}")),
                     "--cpu-rt-runtime=800000 --cap-add=SYS_NICE --ulimit rtprio=99",
                 )
-                .undo(format!("echo 0 | sudo tee {PODMAN_SHARE}")),
+                .undo(format!("echo 0 | sudo tee {PODMAN_BUDGET_FILE}")),
             _ => self
                 .option(
                     draft.apply(
@@ -118,10 +118,10 @@ impl Advice {
         }
     }
 
-    /// Starts the container with an option. Other runtimes spell it their own way.
-    pub(super) fn option(&self, draft: Draft, option: &str) -> Draft {
-        let known = ["docker", "podman"].iter().any(|name| self.runtime.starts_with(name));
-        if !known {
+    /// Starts the container with an option of Docker's, or the equivalent of another runtime.
+    pub(super) fn option(&self, draft: FindingDraft, option: &str) -> FindingDraft {
+        let has_docker_options = ["docker", "podman"].iter().any(|name| self.runtime.starts_with(name));
+        if !has_docker_options {
             let runtime = &self.runtime;
             return draft
                 .apply(format!("start the container with {runtime}'s equivalent of Docker's `{option}`"))
@@ -131,12 +131,18 @@ impl Advice {
         draft.apply(format!("{command} run {option} …")).undo(format!("{command} run … without {option}"))
     }
 
-    /// Lifts the CPU quota of the running container. Docker refuses `--cpu-quota` where the
+    /// Removes the CPU quota of the running container. Docker refuses `--cpu-quota` where the
     /// container was started with `--cpus`, and has no `--cpus` without a limit.
-    pub(super) fn quota(&self, draft: Draft, quota: &str, cpus: &str, has_own_cpus: bool) -> Draft {
+    pub(super) fn quota(
+        &self,
+        draft: FindingDraft,
+        quota: &str,
+        cpus: &str,
+        has_own_cpus: bool,
+    ) -> FindingDraft {
         if self.runtime == "kubernetes" && has_own_cpus {
             return draft
-                .apply(KEEP_THE_LIMIT)
+                .apply(KEEP_CPU_LIMIT)
                 .apply("with CRI-O: annotate the pod with `cpu-quota.crio.io: \"disable\"` and give it the runtime class of the node's performance profile")
                 .apply("from Kubernetes 1.33 on, its own gate DisableCPUQuotaWithExclusiveCPUs takes the quota away")
                 .undo("remove the annotation from the manifest and apply that");
@@ -152,7 +158,7 @@ impl Advice {
             .undo(format!("{command} --cpu-quota={quota} CONTAINER   # started with --cpus? --cpus={cpus}"))
     }
 
-    /// Podman takes the options of Docker.
+    /// The command line program. Podman has Docker's options.
     fn program(&self) -> &'static str {
         if self.runtime.starts_with("podman") { "podman" } else { "docker" }
     }

@@ -1,57 +1,57 @@
-//! Devices that save power: what they are used for waits until they are back.
+//! Power saving and buffering of devices: PCI Express links, graphics, USB.
 
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Kernel, Reading, Root};
 
-use super::draft::{Draft, finding};
+use super::draft::{FindingDraft, finding};
 
-const ASPM: &str = "/sys/module/pcie_aspm/parameters/policy";
+const ASPM_POLICY: &str = "/sys/module/pcie_aspm/parameters/policy";
 
-/// How readily links of PCI Express sleep.
+/// The policy of active state power management (ASPM) of PCI Express links.
 ///
 /// Source: `Documentation/admin-guide/kernel-parameters.txt`, `pcie_aspm.policy`.
 pub(super) fn links(root: &Root) -> Option<Finding> {
-    let policy = root.reading(ASPM);
-    let chosen = howlate_procfs::bracketed_choice(policy.text()?)?.to_owned();
+    let policy = root.reading(ASPM_POLICY);
+    let current = howlate_procfs::bracketed_choice(policy.text()?)?.to_owned();
     if !has_sleeping_links(root) {
         return None;
     }
-    let verdict = match chosen.as_str() {
+    let verdict = match current.as_str() {
         "performance" => Verdict::Good,
         "default" => Verdict::Note,
         _ => Verdict::Costs,
     };
-    let found = match chosen.as_str() {
+    let found = match current.as_str() {
         "default" => {
             "links of PCI Express sleep as the firmware has set them up (ASPM policy default)".to_owned()
         }
-        other => format!("the ASPM policy of PCI Express is {other}"),
+        policy => format!("the ASPM policy of PCI Express is {policy}"),
     };
-    let draft = finding(FindingId::PcieLinkPower, verdict, found).seen(&policy).why(
+    let draft = finding(FindingId::PcieLinkPower, verdict, found).evidence(&policy).why(
         "A link that sleeps must wake before a network card, disk or sound card can raise its interrupt or move data. Timers and \
          threads that wake each other do not wait for it.",
     );
     let draft = draft.when(verdict != Verdict::Good, |draft| {
         draft
-            .apply(format!("echo performance | sudo tee {ASPM}"))
-            .undo(format!("echo {chosen} | sudo tee {ASPM}"))
+            .apply(format!("echo performance | sudo tee {ASPM_POLICY}"))
+            .undo(format!("echo {current} | sudo tee {ASPM_POLICY}"))
     });
-    Some(draft.end())
+    Some(draft.finish())
 }
 
-/// Whether the kernel lets some link sleep: only then a device has files for it, and only then the policy may be written.
+/// Whether the kernel manages the power of a link: only then devices have files for it, and the policy may be written.
 ///
 /// Source: Documentation/ABI/testing/sysfs-bus-pci, `link/l1_aspm`, since Linux 5.5; drivers/pci/pcie/aspm.c, `pcie_aspm_set_policy`.
 fn has_sleeping_links(root: &Root) -> bool {
     const DEVICES: &str = "/sys/bus/pci/devices";
-    // Read, so that whoever captures a machine has them as well.
+    // Read a file of each, so that captured trees contain the devices.
     let mut devices = root.list(DEVICES);
     devices.retain(|device| root.read(&format!("{DEVICES}/{device}/class")).is_ok());
-    let says = Kernel::read(root).at_least(5, 5) == Some(true) && !devices.is_empty();
-    !says || devices.iter().any(|device| !root.list(&format!("{DEVICES}/{device}/link")).is_empty())
+    let is_shown = Kernel::read(root).at_least(5, 5) == Some(true) && !devices.is_empty();
+    !is_shown || devices.iter().any(|device| !root.list(&format!("{DEVICES}/{device}/link")).is_empty())
 }
 
-/// Whether graphics processors are switched off when they have nothing to do.
+/// Runtime power management of graphics processors.
 ///
 /// Source: `Documentation/power/runtime_pm.rst`.
 pub(super) fn graphics(root: &Root) -> Option<Finding> {
@@ -71,11 +71,12 @@ pub(super) fn graphics(root: &Root) -> Option<Finding> {
     let found = match may_sleep.len() {
         0 => "graphics processors stay switched on".to_owned(),
         1 => "a graphics processor may be switched off when it has nothing to do".to_owned(),
-        some => format!("{some} graphics processors may be switched off when they have nothing to do"),
+        count => format!("{count} graphics processors may be switched off when they have nothing to do"),
     };
     let verdict = if may_sleep.is_empty() { Verdict::Good } else { Verdict::Note };
     let draft = finding(FindingId::GraphicsPower, verdict, found);
-    let draft = controls.iter().fold(draft, |draft, (control, status)| draft.seen(control).seen(status));
+    let draft =
+        controls.iter().fold(draft, |draft, (control, status)| draft.evidence(control).evidence(status));
     let draft = draft.why(
         "Work submitted to a sleeping graphics processor waits until it is back. This affects inference and display, not wake-ups.",
     );
@@ -83,12 +84,12 @@ pub(super) fn graphics(root: &Root) -> Option<Finding> {
         let path = &control.path;
         draft.apply(format!("echo on | sudo tee {path}")).undo(format!("echo auto | sudo tee {path}"))
     });
-    Some(draft.end())
+    Some(draft.finish())
 }
 
 const SERIAL: &str = "/sys/bus/usb-serial/devices";
 
-/// How long serial adapters keep what they have received, in milliseconds: FTDI's, which have such a file.
+/// The time in milliseconds for which FTDI's serial adapters buffer received data.
 ///
 /// Source: drivers/usb/serial/ftdi_sio.c, `latency_timer`; FTDI application note AN232B-04.
 pub(super) fn serial(root: &Root) -> Option<Finding> {
@@ -105,27 +106,27 @@ pub(super) fn serial(root: &Root) -> Option<Finding> {
     let found =
         format!("what a serial adapter on USB ({names}) has received may stay there for {longest} ms");
     let draft = finding(FindingId::UsbSerialLatency, Verdict::Costs, found);
-    let draft = slow.iter().fold(draft, |draft, (_, reading, _)| draft.seen(reading));
+    let draft = slow.iter().fold(draft, |draft, (_, reading, _)| draft.evidence(reading));
     let draft = draft
         .why("The adapter waits for more before it hands on a short answer: who asks a motor or a sensor and waits for it, waits that long each time.")
-        .typically(format!("up to {longest} ms for each answer"), "drivers/usb/serial/ftdi_sio.c; FTDI AN232B-04");
-    let mend = |draft: Draft, (millis, reading, _): &(u64, Reading, String)| {
+        .cost(format!("up to {longest} ms for each answer"), "drivers/usb/serial/ftdi_sio.c; FTDI AN232B-04");
+    let add_remedy = |draft: FindingDraft, (millis, reading, _): &(u64, Reading, String)| {
         let path = &reading.path;
         draft.apply(format!("echo 1 | sudo tee {path}")).undo(format!("echo {millis} | sudo tee {path}"))
     };
     let rule = "echo 'ACTION==\"add\", SUBSYSTEM==\"usb-serial\", ATTR{latency_timer}=\"1\"' | sudo tee /etc/udev/rules.d/90-howlate-serial.rules";
-    Some(slow.iter().fold(draft, mend).lasting(rule).end())
+    Some(slow.iter().fold(draft, add_remedy).lasting(rule).finish())
 }
 
 const USB: &str = "/sys/bus/usb/devices";
-/// Classes of interfaces whose sleep is heard or waited for: sound, and serial lines.
+/// Interface classes of devices whose wake-up time matters: sound and serial lines.
 ///
 /// Source: USB-IF, Defined Class Codes.
-const WAITED_FOR: [&str; 2] = ["01", "02"];
-/// Words of products of which the class is not told.
-const SOUND: [&str; 5] = ["audio", "sound", "scarlett", "midi", "dac"];
+const SOUND_AND_SERIAL: [&str; 2] = ["01", "02"];
+/// Words in the product names of sound devices with a vendor-specific class.
+const SOUND_WORDS: [&str; 5] = ["audio", "sound", "scarlett", "midi", "dac"];
 
-/// Whether such devices on USB are put to sleep when nobody uses them.
+/// Runtime power management of sound and serial devices on USB.
 ///
 /// Source: Documentation/driver-api/usb/power-management.rst.
 pub(super) fn usb(root: &Root) -> Option<Finding> {
@@ -134,12 +135,12 @@ pub(super) fn usb(root: &Root) -> Option<Finding> {
         let interfaces = names.iter().filter(|name| name.starts_with(&format!("{device}:")));
         interfaces
             .filter_map(|name| root.read(&format!("{USB}/{name}/bInterfaceClass")).ok())
-            .any(|class| WAITED_FOR.contains(&class.as_str()))
+            .any(|class| SOUND_AND_SERIAL.contains(&class.as_str()))
     };
     let product = |device: &str| root.read(&format!("{USB}/{device}/product")).unwrap_or_default();
     let is_sound = |device: &str| {
         let product = product(device).to_ascii_lowercase();
-        SOUND.iter().any(|word| product.contains(word))
+        SOUND_WORDS.iter().any(|word| product.contains(word))
     };
     let may_sleep = |device: &&String| {
         !device.contains(':') && root.read(&format!("{USB}/{device}/power/control")).as_deref() == Ok("auto")
@@ -154,27 +155,28 @@ pub(super) fn usb(root: &Root) -> Option<Finding> {
     let draft = finding(FindingId::UsbPower, Verdict::Note, what);
     let controls: Vec<Reading> =
         found.iter().map(|device| root.reading(format!("{USB}/{device}/power/control"))).collect();
-    let draft = controls.iter().fold(draft, |draft, control| draft.seen(control));
+    let draft = controls.iter().fold(draft, |draft, control| draft.evidence(control));
     let draft = draft.why("A device that sleeps must wake before it can be used: the first samples or bytes after a pause are late.");
-    let mend = |draft: Draft, control: &Reading| {
+    let add_remedy = |draft: FindingDraft, control: &Reading| {
         let path = &control.path;
         draft.apply(format!("echo on | sudo tee {path}")).undo(format!("echo auto | sudo tee {path}"))
     };
-    Some(controls.iter().fold(draft, mend).end())
+    Some(controls.iter().fold(draft, add_remedy).finish())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn in_tree(files: &[(&str, &str)], look: fn(&Root) -> Option<Finding>) -> Option<Finding> {
-        look(&Root::at(howlate_testing::tree(files).path()))
+    fn examine_tree(files: &[(&str, &str)], examiner: fn(&Root) -> Option<Finding>) -> Option<Finding> {
+        examiner(&Root::at(howlate_testing::tree(files).path()))
     }
 
     #[test]
     fn an_adapter_that_waits_for_more_is_named_and_mended() {
-        let of =
-            |millis: &str| in_tree(&[("sys/bus/usb-serial/devices/ttyUSB0/latency_timer", millis)], serial);
+        let of = |millis: &str| {
+            examine_tree(&[("sys/bus/usb-serial/devices/ttyUSB0/latency_timer", millis)], serial)
+        };
         let slow = of("16\n").unwrap();
         assert_eq!(slow.verdict, Verdict::Costs);
         assert!(slow.found.contains("ttyUSB0") && slow.found.contains("16 ms"), "{}", slow.found);
@@ -192,7 +194,7 @@ mod tests {
                 ("sys/bus/usb/devices/1-4/product", product),
                 ("sys/bus/usb/devices/1-4:1.0/bInterfaceClass", class),
             ];
-            in_tree(&files, usb).map(|one| one.found)
+            examine_tree(&files, usb).map(|finding| finding.found)
         };
         assert_eq!(
             of("01", "Interface X", "auto").as_deref(),

@@ -1,13 +1,14 @@
-//! What the kernel does to find faults, in itself or in others: each costs more than most settings.
+//! Debug kernels, tracers and lockup watchdogs.
 
-use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Reading, Root};
+use crate::settings::WATCHDOGS_FILE;
+use howlate_model::{CpuSet, Finding, FindingId, Verdict};
+use howlate_procfs::{Reading, Root, read_cpu_list};
 
-use super::boot_parameters::another_kernel_without;
+use super::boot_parameters::kernel_without;
 use super::draft::finding;
 use crate::kernel_config::KernelConfig;
 
-/// Options that make most of the kernel several times slower, with what they are called.
+/// Options that make most of the kernel several times slower, and their usual names.
 ///
 /// Source: Documentation/dev-tools/{kasan,kcsan,kmemleak}.rst; Documentation/locking/lockdep-design.rst; lib/Kconfig.debug.
 const CHECKS: [(&str, &str); 9] = [
@@ -22,7 +23,7 @@ const CHECKS: [(&str, &str); 9] = [
     ("CONFIG_DEBUG_PAGEALLOC_ENABLE_DEFAULT", "checks of all pages"),
 ];
 
-/// A kernel that was built to be tested.
+/// Whether the kernel was built with expensive checks of itself.
 pub(super) fn debug_kernel(root: &Root) -> Option<Finding> {
     let config = KernelConfig::read(root);
     let is_on = |(option, _): &(&str, &str)| config.value(option) == Some("y");
@@ -31,14 +32,14 @@ pub(super) fn debug_kernel(root: &Root) -> Option<Finding> {
         return None;
     }
     let found = format!("this kernel was built to find its own faults ({})", names.join(", "));
-    let draft = finding(FindingId::DebugKernel, Verdict::Costs, found).seen(&config.only(&options)).why(
+    let draft = finding(FindingId::DebugKernel, Verdict::Costs, found).evidence(&config.only(&options)).why(
         "Such a kernel checks each access to memory or each lock. It is several times slower and is late by milliseconds, whatever else \
          is set up.",
     );
-    Some(another_kernel_without(draft, &options).end())
+    Some(kernel_without(draft, &options).finish())
 }
 
-/// The kernel's own tracer, left on.
+/// Whether ftrace is active.
 ///
 /// Source: Documentation/trace/ftrace.rst.
 pub(super) fn tracer(root: &Root) -> Option<Finding> {
@@ -50,11 +51,11 @@ pub(super) fn tracer(root: &Root) -> Option<Finding> {
     let Some(name) = tracer.text().filter(|name| *name != "nop").map(str::to_owned) else {
         return all_events(root, folder, &on);
     };
-    // Only writing stops then: what is traced is paid for all the same.
-    let records = if on.text() == Some("0") { "is on, though it records nothing now" } else { "is on" };
-    let draft = finding(FindingId::Tracer, Verdict::Costs, format!("the kernel's tracer {name} {records}"))
-        .seen(&tracer)
-        .seen(&on);
+    // `tracing_on` only stops the writing: the cost of tracing remains.
+    let state = if on.text() == Some("0") { "is on, though it records nothing now" } else { "is on" };
+    let draft = finding(FindingId::Tracer, Verdict::Costs, format!("the kernel's tracer {name} {state}"))
+        .evidence(&tracer)
+        .evidence(&on);
     let draft = draft.why(
         "A tracer of functions writes down each function that the kernel calls, and those of latencies each stretch without interrupts or \
          preemption: every wake-up waits for that.",
@@ -64,23 +65,56 @@ pub(super) fn tracer(root: &Root) -> Option<Finding> {
         draft
             .apply(format!("echo nop | sudo tee {path}"))
             .undo(format!("echo {name} | sudo tee {path}"))
-            .end(),
+            .finish(),
     )
 }
 
-/// All events of the kernel are traced: those of the scheduler, of interrupts and of system calls among them.
+/// Whether all trace events are enabled; `None` if not.
 fn all_events(root: &Root, folder: &str, on: &Reading) -> Option<Finding> {
     let enabled = root.reading(format!("{folder}/events/enable"));
     if enabled.text() != Some("1") || on.text() == Some("0") {
         return None;
     }
     let draft = finding(FindingId::Tracer, Verdict::Costs, "all events of the kernel are traced");
-    let draft = draft.seen(&enabled).seen(on).why(
+    let draft = draft.evidence(&enabled).evidence(on).why(
         "Each switch, interrupt and system call writes an event before it goes on: each takes a good part of a microsecond longer, and there \
          are many on the way of a wake-up.",
     );
     let path = &enabled.path;
-    Some(draft.apply(format!("echo 0 | sudo tee {path}")).undo(format!("echo 1 | sudo tee {path}")).end())
+    Some(draft.apply(format!("echo 0 | sudo tee {path}")).undo(format!("echo 1 | sudo tee {path}")).finish())
+}
+
+/// Lockup watchdogs: a timer on every watched CPU, five times in two thresholds.
+///
+/// Source: `Documentation/admin-guide/lockup-watchdogs.rst`.
+pub(super) fn watchdogs(root: &Root) -> Option<Finding> {
+    let (switch, hard) = (root.reading(WATCHDOGS_FILE), root.reading("/proc/sys/kernel/nmi_watchdog"));
+    let threshold = root.reading("/proc/sys/kernel/watchdog_thresh");
+    let seconds = threshold.number::<u32>().unwrap_or(10);
+    let on = switch.text()? != "0" && seconds > 0;
+    let every = f64::from(seconds) * 2.0 / 5.0;
+    let by_nmi = if hard.text() == Some("1") { ", and a counter raises NMIs" } else { "" };
+    let online = read_cpu_list(root, "/sys/devices/system/cpu/online");
+    let mask = root.reading("/proc/sys/kernel/watchdog_cpumask");
+    let watched: Option<CpuSet> = mask.text().and_then(|list| list.parse().ok());
+    let watched = watched.filter(|watched| !online.without(watched).is_empty());
+    let place = watched.map_or_else(|| "each CPU".to_owned(), |watched| format!("CPUs {watched}"));
+    let found = if on {
+        format!("the lockup watchdogs run a timer every {every} s on {place}{by_nmi}")
+    } else {
+        "the lockup watchdogs are off".to_owned()
+    };
+    let verdict = if on { Verdict::Note } else { Verdict::Good };
+    let draft = finding(FindingId::Watchdogs, verdict, found)
+        .evidence(&switch)
+        .evidence(&hard)
+        .evidence(&threshold)
+        .evidence(&mask)
+        .why(
+            "They interrupt each CPU they watch for a short time, and report a kernel that hangs. \
+            Switch them off only for the length of a measurement.",
+        );
+    Some(draft.when(on, |draft| draft.temporary_setting(root, "watchdogs")).finish())
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! A finding being written.
+//! Builder of a finding.
 
 use crate::settings::{NumberedFiles, boot_remedy};
 use howlate_model::{Cost, Finding, FindingId, Remedy, Verdict};
 use howlate_procfs::{Reading, Root};
 
-/// Collects the parts of a finding in the order in which they are read.
-pub(super) struct Draft {
+/// The parts of a finding, in the order in which they are shown.
+pub(super) struct FindingDraft {
     finding: Finding,
     remedy: Remedy,
 }
 
-/// Starts a finding: its stable name, what it means, and what was found.
-pub(super) fn finding(id: FindingId, verdict: Verdict, found: impl Into<String>) -> Draft {
+/// Starts a finding. `found` is one sentence without a line break.
+pub(super) fn finding(id: FindingId, verdict: Verdict, found: impl Into<String>) -> FindingDraft {
     let finding = Finding {
         id,
         verdict,
@@ -21,93 +21,93 @@ pub(super) fn finding(id: FindingId, verdict: Verdict, found: impl Into<String>)
         cost: None,
         remedy: None,
     };
-    Draft { finding, remedy: Remedy::default() }
+    FindingDraft { finding, remedy: Remedy::default() }
 }
 
-impl Draft {
-    /// What was read.
-    pub(super) fn seen(mut self, reading: &Reading) -> Self {
+impl FindingDraft {
+    /// Adds a file as evidence.
+    pub(super) fn evidence(mut self, reading: &Reading) -> Self {
         self.finding.evidence.push(reading.evidence());
         self
     }
 
-    /// Why it matters.
+    /// Sets the explanation of the effect on latency.
     pub(super) fn why(mut self, why: impl Into<String>) -> Self {
         self.finding.why = why.into();
         self
     }
 
-    /// What it typically costs, and who says so.
-    pub(super) fn typically(mut self, cost: impl Into<String>, source: impl Into<String>) -> Self {
+    /// The typical added latency, and its source.
+    pub(super) fn cost(mut self, cost: impl Into<String>, source: impl Into<String>) -> Self {
         self.finding.cost = Some(Cost { typical: cost.into(), source: source.into() });
         self
     }
 
-    /// One command or sentence that mends it.
+    /// Adds a command or sentence that fixes it.
     pub(super) fn apply(mut self, command: impl Into<String>) -> Self {
         self.remedy.apply.push(command.into());
         self
     }
 
-    /// One command or sentence that puts it back.
+    /// Adds a command or sentence that restores the present value.
     pub(super) fn undo(mut self, command: impl Into<String>) -> Self {
         self.remedy.undo.push(command.into());
         self
     }
 
-    /// Commands that mend it, and those that put it back.
-    pub(super) fn mend(mut self, remedy: Remedy) -> Self {
+    /// Adds all commands of a remedy.
+    pub(super) fn remedy(mut self, remedy: Remedy) -> Self {
         self.remedy.apply.extend(remedy.apply);
         self.remedy.undo.extend(remedy.undo);
         self.remedy.lasting.extend(remedy.lasting);
         self.remedy.price = match (self.remedy.price, remedy.price) {
-            (Some(known), Some(more)) => Some(format!("{known}; {more}")),
-            (known, more) => known.or(more),
+            (Some(price), Some(more)) => Some(format!("{price}; {more}")),
+            (price, more) => price.or(more),
         };
         self
     }
 
-    /// Turns the knob of this name, as it is on this machine.
-    pub(super) fn turn(self, root: &Root, knob: &str) -> Self {
-        self.mend(crate::settings::remedy(root, knob))
+    /// Changes the tunable `tunable` from its present value on this machine.
+    pub(super) fn setting(self, root: &Root, tunable: &str) -> Self {
+        self.remedy(crate::settings::remedy(root, tunable))
     }
 
-    /// Turns it for a while: what it takes away is there for a reason.
-    pub(super) fn turn_for_now(self, root: &Root, knob: &str) -> Self {
-        self.mend(Remedy { lasting: Vec::new(), ..crate::settings::remedy(root, knob) })
+    /// Like [`setting`](Self::setting), without commands that outlast a restart: for settings that protect the machine.
+    pub(super) fn temporary_setting(self, root: &Root, tunable: &str) -> Self {
+        self.remedy(Remedy { lasting: Vec::new(), ..crate::settings::remedy(root, tunable) })
     }
 
-    /// A remark beside the last command that mends it.
-    pub(super) fn remarked(mut self, remark: &str) -> Self {
+    /// Appends a shell comment to the last command.
+    pub(super) fn remark(mut self, remark: &str) -> Self {
         if let Some(last) = self.remedy.apply.last_mut() {
             last.push_str(&format!("   # {remark}"));
         }
         self
     }
 
-    /// A change of the kernel's command line.
-    pub(super) fn boot(self, root: &Root, words: &str) -> Self {
-        self.mend(boot_remedy(root, words))
+    /// Adds parameters to the kernel's command line.
+    pub(super) fn kernel_parameter(self, root: &Root, parameters: &str) -> Self {
+        self.remedy(boot_remedy(root, parameters))
     }
 
-    /// One command that has it for good.
+    /// Adds a command whose effect outlasts a restart.
     pub(super) fn lasting(mut self, command: impl Into<String>) -> Self {
         self.remedy.lasting.push(command.into());
         self
     }
 
-    /// One file of each distinct value as evidence.
+    /// Adds one file of each distinct value as evidence.
     pub(super) fn examples(self, files: &NumberedFiles) -> Self {
-        files.examples().into_iter().fold(self, |draft, reading| draft.seen(reading))
+        files.examples().into_iter().fold(self, |draft, reading| draft.evidence(reading))
     }
 
-    /// Makes an alteration only where there is reason for it.
-    pub(super) fn when(self, reason: bool, alter: impl FnOnce(Self) -> Self) -> Self {
-        if reason { alter(self) } else { self }
+    /// Applies `change` if `condition` holds.
+    pub(super) fn when(self, condition: bool, change: impl FnOnce(Self) -> Self) -> Self {
+        if condition { change(self) } else { self }
     }
 
-    /// The finished finding.
-    pub(super) fn end(mut self) -> Finding {
+    /// The finding, with a remedy if there is a command to apply.
+    pub(super) fn finish(mut self) -> Finding {
         if !self.remedy.apply.is_empty() {
             self.finding.remedy = Some(self.remedy);
         }

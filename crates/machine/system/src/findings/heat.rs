@@ -1,11 +1,11 @@
-//! Whether the machine has slowed itself down, for heat or for want of power.
+//! Thermal throttling, and throttling for lack of power.
 
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Isolation, Reading, Root};
 
-use super::draft::finding;
+use super::draft::{FindingDraft, finding};
 
-/// Slowed down more often, it is while somebody waits.
+/// Throttling from this rate on is a cost.
 const OFTEN_PER_HOUR: f64 = 1.0;
 
 const WHY: &str = "A CPU that is slowed down by its own hardware takes several times as long for the same work, whatever the governor says, and \
@@ -13,10 +13,10 @@ const WHY: &str = "A CPU that is slowed down by its own hardware takes several t
 
 /// Source: Documentation/ABI/testing/sysfs-devices-system-cpu, `thermal_throttle`; the Raspberry Pi documentation, `get_throttled`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    of_board(root).or_else(|| of_processor(root))
+    board_throttling(root).or_else(|| processor_throttling(root))
 }
 
-/// What the bits of the board's word say, now and, 16 bits higher, at some time since the start.
+/// Bits of `get_throttled`: the present state; 16 bits higher, whether it occurred since the start.
 const BITS: [(u64, &str); 4] = [
     (1, "too little voltage from its supply"),
     (2, "frequency capped"),
@@ -24,15 +24,17 @@ const BITS: [(u64, &str); 4] = [
     (8, "near its limit of temperature"),
 ];
 
-/// A Raspberry Pi's firmware.
-fn of_board(root: &Root) -> Option<Finding> {
-    let reading =
-        firmware_files(root).into_iter().map(|path| root.reading(path)).find(|one| one.text().is_some())?;
+/// The state reported by the firmware of a Raspberry Pi.
+fn board_throttling(root: &Root) -> Option<Finding> {
+    let reading = firmware_files(root)
+        .into_iter()
+        .map(|path| root.reading(path))
+        .find(|reading| reading.text().is_some())?;
     let word = u64::from_str_radix(reading.text()?.trim_start_matches("0x"), 16).ok()?;
-    let of = |shift: u32| {
+    let reasons = |shift: u32| {
         BITS.iter().filter(|(bit, _)| word >> shift & bit != 0).map(|(_, text)| *text).collect::<Vec<_>>()
     };
-    let (now, since) = (of(0), of(16));
+    let (now, since) = (reasons(0), reasons(16));
     let (verdict, found) = match (now.is_empty(), since.is_empty()) {
         (true, true) => (Verdict::Good, "the board has not been slowed down since its start".to_owned()),
         (true, false) => (
@@ -42,7 +44,7 @@ fn of_board(root: &Root) -> Option<Finding> {
         (false, _) => (Verdict::Costs, format!("the board is slowed down now: {}", now.join(", "))),
     };
     let has_low_voltage = word & (1 | 1 << 16) != 0;
-    let draft = finding(FindingId::ThermalThrottling, verdict, found).seen(&reading).why(WHY);
+    let draft = finding(FindingId::ThermalThrottling, verdict, found).evidence(&reading).why(WHY);
     let draft = draft.when(verdict == Verdict::Costs && has_low_voltage, |draft| {
         draft
             .apply("use the supply that the board was made for, on a short cable (27 W for a Raspberry Pi 5, 15 W for a 4)")
@@ -55,7 +57,7 @@ fn of_board(root: &Root) -> Option<Finding> {
                     .apply("cool the board: a heat sink, a fan, a case that lets air in")
                     .undo("the cooling of before")
             })
-            .end(),
+            .finish(),
     )
 }
 
@@ -72,8 +74,8 @@ fn firmware_files(root: &Root) -> Vec<String> {
     firmwares.map(|path| format!("{path}/get_throttled")).collect()
 }
 
-/// How often x86 processors have slowed themselves down since the kernel began to count.
-fn of_processor(root: &Root) -> Option<Finding> {
+/// The number of times that an x86 processor was throttled, by the kernel's counters.
+fn processor_throttling(root: &Root) -> Option<Finding> {
     let file = |cpu: u32, name: &str| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
     let cpus = Isolation::read(root).online;
     let counts = |name: &str| -> Vec<Reading> {
@@ -81,10 +83,11 @@ fn of_processor(root: &Root) -> Option<Finding> {
         readings.filter(|reading| reading.text().is_some()).collect()
     };
     let [core, package] = ["core_throttle_count", "package_throttle_count"].map(counts);
-    let most = |all: &[Reading]| all.iter().max_by_key(|one| one.number::<u64>()).cloned();
-    let (core, package) = (most(&core), most(&package));
-    let times = |one: &Option<Reading>| one.as_ref().and_then(Reading::number::<u64>);
-    let count = times(&core).max(times(&package))?;
+    let highest =
+        |readings: &[Reading]| readings.iter().max_by_key(|reading| reading.number::<u64>()).cloned();
+    let (core, package) = (highest(&core), highest(&package));
+    let number = |reading: &Option<Reading>| reading.as_ref().and_then(Reading::number::<u64>);
+    let count = number(&core).max(number(&package))?;
     let uptime = root.reading("/proc/uptime");
     let hours = uptime
         .text()
@@ -105,15 +108,16 @@ fn of_processor(root: &Root) -> Option<Finding> {
         _ => format!("the processor was slowed down by heat {count} times {since}"),
     };
     let draft = finding(FindingId::ThermalThrottling, verdict, found);
-    let draft = [core, package].iter().flatten().fold(draft, |draft, reading| draft.seen(reading)).why(WHY);
-    let mend = |draft: super::draft::Draft| {
+    let draft =
+        [core, package].iter().flatten().fold(draft, |draft, reading| draft.evidence(reading)).why(WHY);
+    let add_remedy = |draft: FindingDraft| {
         draft
             .apply(
                 "cool it better; where turbo frequencies are on, switching them off keeps it below that heat",
             )
             .undo("as before")
     };
-    Some(draft.seen(&uptime).when(verdict == Verdict::Costs, mend).end())
+    Some(draft.evidence(&uptime).when(verdict == Verdict::Costs, add_remedy).finish())
 }
 
 #[cfg(test)]
@@ -146,8 +150,8 @@ mod tests {
     fn the_cpu_that_was_slowed_down_most_counts() {
         let count = |cpu: &str| format!("sys/devices/system/cpu/{cpu}/thermal_throttle/core_throttle_count");
         let of = |first: &str, second: &str| {
-            let (one, other) = (count("cpu0"), count("cpu1"));
-            found(&[("sys/devices/system/cpu/online", "0-1"), (&one, first), (&other, second)]).unwrap()
+            let [file_0, file_1] = ["cpu0", "cpu1"].map(count);
+            found(&[("sys/devices/system/cpu/online", "0-1"), (&file_0, first), (&file_1, second)]).unwrap()
         };
         assert!(of("0", "12").found.contains("12 times"));
         assert_eq!(of("0", "0").verdict, Verdict::Good);

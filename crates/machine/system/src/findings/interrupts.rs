@@ -5,20 +5,20 @@ use crate::settings::{handled_by, managed_near, movable};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Isolation, Kernel, Root};
 
-use super::draft::{Draft, finding};
+use super::draft::{FindingDraft, finding};
 
 const WHY: &str =
     "An interrupt handler runs ahead of every thread, and a wake-up on its CPU has to wait for it.";
 
-/// Only those that can be moved: the others are where they have to be.
+/// Only interrupts whose affinity can be changed are counted.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let (isolation, movable) = (Isolation::read(root), movable(root));
-    let apart = isolation.separated();
+    let separated = isolation.separated();
     if movable.is_empty() || isolation.online.len() < 2 {
         return None;
     }
-    let draft = if apart.is_empty() {
-        // Without isolated CPUs there is no place to keep free; the count is worth knowing.
+    let draft = if separated.is_empty() {
+        // Without isolated CPUs there is nothing to keep free; only the count is shown.
         let is_free = |list: &str| list.parse().is_ok_and(|list| isolation.online.without(&list).is_empty());
         let free = movable.filter_values(is_free);
         let found = format!("{} of {} interrupts may be sent to any CPU", free.len(), movable.len());
@@ -31,17 +31,18 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
             ))
             .undo(format!("`echo {} | sudo tee /proc/irq/N/smp_affinity_list`", isolation.online))
     } else {
-        let near = handled_by(root, &movable, &apart);
-        let (is_clear, all, words) = (near.is_empty(), movable.len(), isolation.describe_separated());
+        let near = handled_by(root, &movable, &separated);
+        let (none_near, count, description) =
+            (near.is_empty(), movable.len(), isolation.describe_separated());
         let managed = avoidable_queues(root, &isolation);
-        let (verdict, found) = match is_clear {
+        let (verdict, found) = match none_near {
             true => {
                 let verdict = if managed.is_empty() { Verdict::Good } else { Verdict::Costs };
-                (verdict, format!("none of {all} interrupts that can be moved comes to {words}"))
+                (verdict, format!("none of {count} interrupts that can be moved comes to {description}"))
             }
             false => {
                 let what = if near.len() == 1 { "interrupts comes" } else { "interrupts come" };
-                let found = format!("{} of {all} {what} to {words}: {}", near.len(), near.numbers());
+                let found = format!("{} of {count} {what} to {description}: {}", near.len(), near.numbers());
                 (Verdict::Costs, found)
             }
         };
@@ -53,55 +54,56 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         let shown = [&managed, &near, &movable].into_iter().find(|files| !files.is_empty());
         let draft = finding(FindingId::InterruptAffinity, verdict, found).examples(shown.unwrap_or(&movable));
         draft
-            .when(!is_clear, |draft| sent_away(root, draft))
-            .when(!managed.is_empty(), |draft| kept_away(root, draft, &isolation))
+            .when(!none_near, |draft| move_away(root, draft))
+            .when(!managed.is_empty(), |draft| set_managed_irq(root, draft, &isolation))
     };
-    Some(draft.seen(&root.reading("/proc/irq/default_smp_affinity")).why(WHY).end())
+    Some(draft.evidence(&root.reading("/proc/irq/default_smp_affinity")).why(WHY).finish())
 }
 
-/// To the CPUs that keep house. What moves them back comes to a stop before; for good they begin there: their numbers change from start
-/// to start.
-fn sent_away(root: &Root, draft: Draft) -> Draft {
+/// Moves them to the house-keeping CPUs, after stopping irqbalance, which would move them back. The lasting form is `irqaffinity=`, since
+/// interrupt numbers change from boot to boot.
+fn move_away(root: &Root, draft: FindingDraft) -> FindingDraft {
     let is_balanced = tuning_daemons::running(root).contains(&"irqbalance");
     let draft = draft
         .when(is_balanced, |draft| draft.apply("sudo systemctl stop irqbalance   # it may move them again"));
-    let draft = draft.turn_for_now(root, "irq_affinity");
+    let draft = draft.temporary_setting(root, "irq_affinity");
     let draft = draft.when(is_balanced, |draft| draft.undo("sudo systemctl start irqbalance"));
     if CommandLine::read(root).has("irqaffinity") {
         return draft;
     }
-    let (kept, _) = housekeeping(root);
-    boot_remedy(root, &format!("irqaffinity={kept}")).apply.into_iter().fold(draft, Draft::lasting)
+    let (housekeeping_cpus, _) = housekeeping(root);
+    boot_remedy(root, &format!("irqaffinity={housekeeping_cpus}"))
+        .apply
+        .into_iter()
+        .fold(draft, FindingDraft::lasting)
 }
 
-/// Queues of disks that come to CPUs that are set apart, and need not: nobody has told the kernel to keep them away.
+/// Managed interrupts of disk queues on isolated CPUs that `isolcpus=managed_irq` would keep away.
 fn avoidable_queues(root: &Root, isolation: &Isolation) -> NumberedFiles {
     let managed = managed_near(root, &isolation.separated());
-    let is_told = flag_is_set(root) || Kernel::read(root).at_least(5, 6) == Some(false);
-    if is_told { managed.filter_numbers(|_| false) } else { managed }
+    let cannot_avoid = has_managed_irq(root) || Kernel::read(root).at_least(5, 6) == Some(false);
+    if cannot_avoid { managed.filter_numbers(|_| false) } else { managed }
 }
 
-fn flag_is_set(root: &Root) -> bool {
+fn has_managed_irq(root: &Root) -> bool {
     let line = CommandLine::read(root);
-    line.value("isolcpus").is_some_and(|value| value.split(',').any(|word| word == FLAG))
+    line.value("isolcpus").is_some_and(|value| value.split(',').any(|word| word == MANAGED_IRQ))
 }
 
-/// By which the kernel keeps them away: since Linux 5.6.
-const FLAG: &str = "managed_irq";
+/// The flag of `isolcpus=` that keeps managed interrupts away, since Linux 5.6.
+const MANAGED_IRQ: &str = "managed_irq";
 
-fn kept_away(root: &Root, draft: Draft, isolation: &Isolation) -> Draft {
+fn set_managed_irq(root: &Root, draft: FindingDraft, isolation: &Isolation) -> FindingDraft {
     let line = CommandLine::read(root);
     let Some(before) = line.value("isolcpus") else {
-        return draft.boot(root, &format!("isolcpus={FLAG},{}", isolation.separated()));
+        return draft.kernel_parameter(root, &format!("isolcpus={MANAGED_IRQ},{}", isolation.separated()));
     };
-    // Without a flag it is `domain` that is meant, and with another one no longer.
+    // `domain` is the default only without any flag.
     let has_flags = before.starts_with(|first: char| first.is_ascii_alphabetic());
-    let flags = if has_flags { FLAG.to_owned() } else { format!("domain,{FLAG}") };
+    let flags = if has_flags { MANAGED_IRQ.to_owned() } else { format!("domain,{MANAGED_IRQ}") };
     let after = format!("{flags},{before}");
-    let write = |one: &str, other: &str| {
-        format!(
-            "write `isolcpus={one}` instead of `isolcpus={other}` on the kernel's command line and restart"
-        )
+    let replace = |new: &str, old: &str| {
+        format!("write `isolcpus={new}` instead of `isolcpus={old}` on the kernel's command line and restart")
     };
-    draft.apply(write(&after, before)).undo(write(before, &after))
+    draft.apply(replace(&after, before)).undo(replace(before, &after))
 }

@@ -4,13 +4,13 @@ use crate::settings::{NOHZ_FULL_FILE, core_to_isolate, housekeeping};
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{CgroupMembership, CommandLine, Isolation, Root, SELF, container, parse_cpu_list};
 
-use super::boot_parameters::another_kernel;
-use super::draft::{Draft, finding};
+use super::boot_parameters::kernel_with;
+use super::draft::{FindingDraft, finding};
 use crate::kernel_config::KernelConfig;
 
 const OPTION: &str = "CONFIG_NO_HZ_FULL";
 
-/// CPUs on which nothing runs that was not put there, whether since the start or by a control group.
+/// CPUs isolated from the scheduler, by `isolcpus=` or by a partition of cgroup v2.
 pub(super) fn isolated(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
     let Isolation { online, isolated: isolated_cpus, readings: [at_boot, by_groups], .. } = &isolation;
@@ -30,8 +30,8 @@ pub(super) fn isolated(root: &Root) -> Option<Finding> {
             };
             let draft = finding(FindingId::IsolatedCpus, Verdict::Note, found);
             match line.value("isolcpus") {
-                Some(asked) => with_domain(draft, asked),
-                None => half_of_it(draft.turn(root, "isolcpus"), root, online),
+                Some(parameter) => with_domain(draft, parameter),
+                None => warn_of_half(draft.setting(root, "isolcpus"), root, online),
             }
         }
         (false, true) => all_isolated(root, isolated_cpus, &line),
@@ -40,22 +40,22 @@ pub(super) fn isolated(root: &Root) -> Option<Finding> {
             finding(FindingId::IsolatedCpus, Verdict::Good, found)
         }
     };
-    let draft = draft.seen(at_boot).when(!by_groups.is_missing(), |draft| draft.seen(by_groups));
-    let draft = draft.seen(&line.only(&["isolcpus"])).why(
+    let draft = draft.evidence(at_boot).when(!by_groups.is_missing(), |draft| draft.evidence(by_groups));
+    let draft = draft.evidence(&line.only(&["isolcpus"])).why(
         "The scheduler does not move threads to an isolated CPU. Threads bound to one have it \
             almost to themselves.",
     );
-    Some(draft.end())
+    Some(draft.finish())
 }
 
-/// Where to measure: on those that this process may be bound to.
+/// Where to measure: the isolated CPUs that this process may be bound to.
 fn how_to_use(root: &Root, isolation: &Isolation) -> String {
     let isolated_cpus = &isolation.isolated;
     let within =
         |cpus: &CpuSet| -> CpuSet { isolated_cpus.iter().filter(|cpu| cpus.contains(*cpu)).collect() };
     let own = within(&isolation.allowed);
-    let bound = own_cpuset(root).or_else(|| container(root).map(|_| isolation.allowed.clone()));
-    let usable = bound.map_or_else(|| isolated_cpus.clone(), |bound| within(&bound));
+    let confined_to = own_cpuset(root).or_else(|| container(root).map(|_| isolation.allowed.clone()));
+    let usable = confined_to.map_or_else(|| isolated_cpus.clone(), |confined_to| within(&confined_to));
     let by_groups = parse_cpu_list(&isolation.readings[1]).unwrap_or_default();
     match (usable.is_empty(), usable.without(&by_groups).is_empty() && own.is_empty()) {
         (true, _) => "this process may use none of them".to_owned(),
@@ -64,7 +64,7 @@ fn how_to_use(root: &Root, isolation: &Isolation) -> String {
     }
 }
 
-/// What the control group of this process may use, where that is said.
+/// The CPUs that the control group of this process may use; `None` without a `cpuset` controller.
 ///
 /// Source: Documentation/admin-guide/cgroup-v2.rst, `cpuset.cpus.effective`.
 fn own_cpuset(root: &Root) -> Option<CpuSet> {
@@ -73,21 +73,19 @@ fn own_cpuset(root: &Root) -> Option<CpuSet> {
     parse_cpu_list(&root.reading(format!("/sys/fs/cgroup{group}/cpuset.cpus.effective")))
 }
 
-/// Flags were given, and not the one by which the scheduler moves nothing there: no flag is implied then.
+/// `isolcpus=` was given flags without `domain`: the default `domain` applies only where no flag is given.
 ///
 /// Source: Documentation/admin-guide/kernel-parameters.txt, `isolcpus=`.
-fn with_domain(draft: Draft, asked: &str) -> Draft {
-    let write = |one: &str, other: &str| {
-        format!(
-            "write `isolcpus={one}` instead of `isolcpus={other}` on the kernel's command line and restart"
-        )
+fn with_domain(draft: FindingDraft, parameter: &str) -> FindingDraft {
+    let replace = |new: &str, old: &str| {
+        format!("write `isolcpus={new}` instead of `isolcpus={old}` on the kernel's command line and restart")
     };
-    let wanted = format!("domain,{asked}");
-    draft.apply(write(&wanted, asked)).undo(write(asked, &wanted))
+    let with_domain = format!("domain,{parameter}");
+    draft.apply(replace(&with_domain, parameter)).undo(replace(parameter, &with_domain))
 }
 
-/// What isolating the only core that can be spared costs a small machine.
-fn half_of_it(draft: Draft, root: &Root, online: &CpuSet) -> Draft {
+/// Warns where isolating one core takes at least half of the machine's CPUs.
+fn warn_of_half(draft: FindingDraft, root: &Root, online: &CpuSet) -> FindingDraft {
     let core = core_to_isolate(root).unwrap_or_default();
     let rest = online.without(&core);
     let cpus = if rest.len() == 1 { "CPU" } else { "CPUs" };
@@ -98,48 +96,56 @@ fn half_of_it(draft: Draft, root: &Root, online: &CpuSet) -> Draft {
     })
 }
 
-/// Every CPU: nothing is left for what has to run somewhere.
-fn all_isolated(root: &Root, isolated: &CpuSet, line: &CommandLine) -> Draft {
-    let (kept, freed) = housekeeping(root);
+/// Every CPU is isolated: none is left for interrupts and the kernel's threads.
+fn all_isolated(root: &Root, isolated: &CpuSet, line: &CommandLine) -> FindingDraft {
+    let (housekeeping_cpus, isolatable) = housekeeping(root);
     let found = format!(
-        "every CPU is isolated ({isolated}): none is left for interrupts, the kernel's threads and other programs; keep CPU {kept} for them"
+        "every CPU is isolated ({isolated}): none is left for interrupts, the kernel's threads and other programs; keep CPU {housekeeping_cpus} for them"
     );
     let draft = finding(FindingId::IsolatedCpus, Verdict::Costs, found);
     if line.has("isolcpus") {
-        let (before, after): (Vec<String>, Vec<String>) =
-            ["isolcpus", "nohz_full"].into_iter().filter_map(|name| fewer(line, name, &kept, &freed)).unzip();
+        let (before, after): (Vec<String>, Vec<String>) = ["isolcpus", "nohz_full"]
+            .into_iter()
+            .filter_map(|name| without_housekeeping(line, name, &housekeeping_cpus, &isolatable))
+            .unzip();
         let (before, after) = (before.join(" "), after.join(" "));
-        let write = |one: &str, other: &str| {
-            format!("write `{one}` instead of `{other}` on the kernel's command line and restart")
+        let replace = |new: &str, old: &str| {
+            format!("write `{new}` instead of `{old}` on the kernel's command line and restart")
         };
-        return draft.apply(write(&after, &before)).undo(write(&before, &after));
+        return draft.apply(replace(&after, &before)).undo(replace(&before, &after));
     }
     // A partition of cgroup v2 isolates CPUs while the machine runs.
     draft
         .apply(format!(
-            "leave only {freed} in `cpuset.cpus` of the control groups whose partition is `isolated`"
+            "leave only {isolatable} in `cpuset.cpus` of the control groups whose partition is `isolated`"
         ))
         .undo(format!("write {isolated} to `cpuset.cpus` again"))
 }
 
-/// A parameter of the kernel that has the CPUs that are to be kept, as it is and with those alone that are to be freed.
-fn fewer(line: &CommandLine, parameter: &str, kept: &CpuSet, freed: &CpuSet) -> Option<(String, String)> {
+/// A kernel parameter as it is, and with `isolatable` as its CPUs; `None` if it does not name a house-keeping CPU.
+fn without_housekeeping(
+    line: &CommandLine,
+    parameter: &str,
+    housekeeping_cpus: &CpuSet,
+    isolatable: &CpuSet,
+) -> Option<(String, String)> {
     let (flags, cpus) = flags_and_cpus(line.value(parameter)?);
-    let has_kept = cpus.parse().is_ok_and(|cpus: CpuSet| kept.iter().any(|cpu| cpus.contains(cpu)));
-    let after = flags.into_iter().chain([freed.to_string()]).collect::<Vec<_>>().join(",");
-    has_kept.then(|| {
+    let names_housekeeping =
+        cpus.parse().is_ok_and(|cpus: CpuSet| housekeeping_cpus.iter().any(|cpu| cpus.contains(cpu)));
+    let after = flags.into_iter().chain([isolatable.to_string()]).collect::<Vec<_>>().join(",");
+    names_housekeeping.then(|| {
         (format!("{parameter}={}", line.value(parameter).unwrap_or_default()), format!("{parameter}={after}"))
     })
 }
 
-/// `domain,managed_irq` and `2-3` of `domain,managed_irq,2-3`.
+/// Splits `domain,managed_irq,2-3` into `domain,managed_irq` and `2-3`.
 fn flags_and_cpus(value: &str) -> (Vec<String>, String) {
     let is_flag = |word: &&str| word.starts_with(|first: char| first.is_ascii_alphabetic());
     let (flags, cpus): (Vec<&str>, Vec<&str>) = value.split(',').partition(is_flag);
     (flags.into_iter().map(str::to_owned).collect(), cpus.join(","))
 }
 
-/// Whether CPUs were to be isolated from the scheduler: by default, or among other things.
+/// Whether `isolcpus=` asks for isolation from the scheduler: with the flag `domain`, or without any flag.
 fn isolates(line: &CommandLine) -> bool {
     line.value("isolcpus").is_some_and(|value| {
         let (flags, _) = flags_and_cpus(value);
@@ -147,15 +153,15 @@ fn isolates(line: &CommandLine) -> bool {
     })
 }
 
-/// It was asked for, and no CPU is.
-fn ineffective(line: &CommandLine) -> Draft {
-    let asked = line.value("isolcpus").unwrap_or_default();
-    let found = format!("`isolcpus={asked}` has no effect: no CPU is isolated");
+/// `isolcpus=` was given, and no CPU is isolated.
+fn ineffective(line: &CommandLine) -> FindingDraft {
+    let parameter = line.value("isolcpus").unwrap_or_default();
+    let found = format!("`isolcpus={parameter}` has no effect: no CPU is isolated");
     finding(FindingId::IsolatedCpus, Verdict::Costs, found)
         .apply(
             "look at what the kernel said of it, `sudo dmesg | grep -i isol`: it takes a list of CPUs that are there, after flags such as `domain`",
         )
-        .undo(format!("write `isolcpus={asked}` on the kernel's command line again and restart"))
+        .undo(format!("write `isolcpus={parameter}` on the kernel's command line again and restart"))
 }
 
 /// CPUs whose tick stops while a single thread runs.
@@ -167,16 +173,18 @@ pub(super) fn tickless(root: &Root) -> Option<Finding> {
     if isolation.online.len() < 2 {
         return None;
     }
-    // The file is there wherever a kernel can stop the tick: drivers/base/cpu.c.
-    let cannot = reading.is_missing() || config.is_off(OPTION);
-    let asked = line.value("nohz_full");
-    let draft = match (asked, tickless) {
-        (Some(asked), None) if cannot => vain(asked, cannot),
+    // The file exists wherever the kernel can stop the tick: drivers/base/cpu.c.
+    let is_unsupported = reading.is_missing() || config.is_off(OPTION);
+    let parameter = line.value("nohz_full");
+    let draft = match (parameter, tickless) {
+        (Some(parameter), None) if is_unsupported => ineffective_nohz_full(parameter, is_unsupported),
         (_, None) => return None,
-        (Some(asked), Some(tickless)) if tickless.is_empty() => vain(asked, cannot),
+        (Some(parameter), Some(tickless)) if tickless.is_empty() => {
+            ineffective_nohz_full(parameter, is_unsupported)
+        }
         (None, Some(tickless)) if tickless.is_empty() => {
             finding(FindingId::NohzFull, Verdict::Note, "every CPU ticks while it is busy")
-                .turn(root, "nohz_full")
+                .setting(root, "nohz_full")
         }
         (_, Some(tickless)) => finding(
             FindingId::NohzFull,
@@ -184,27 +192,28 @@ pub(super) fn tickless(root: &Root) -> Option<Finding> {
             format!("CPUs without a tick (nohz_full): {tickless}"),
         ),
     };
-    let draft = draft.seen(&reading).seen(&line.only(&["nohz_full", "rcu_nocbs"]));
-    let draft = draft.when(asked.is_some() && cannot, |draft| draft.seen(&config.only(&[OPTION])));
+    let draft = draft.evidence(&reading).evidence(&line.only(&["nohz_full", "rcu_nocbs"]));
+    let draft =
+        draft.when(parameter.is_some() && is_unsupported, |draft| draft.evidence(&config.only(&[OPTION])));
     let draft = draft.why(
         "The tick interrupts a thread that computes or spins, and each interrupt takes time. \
             Threads that mostly sleep gain little.",
     );
-    Some(draft.end())
+    Some(draft.finish())
 }
 
-/// It was asked for, and every CPU ticks.
-fn vain(asked: &str, cannot: bool) -> Draft {
-    let reason = match cannot {
+/// `nohz_full=` was given, and every CPU ticks.
+fn ineffective_nohz_full(parameter: &str, is_unsupported: bool) -> FindingDraft {
+    let reason = match is_unsupported {
         true => format!("this kernel was built without {OPTION}"),
         false => "the kernel stops the tick on no CPU".to_owned(),
     };
-    let found = format!("`nohz_full={asked}` has no effect: {reason}");
+    let found = format!("`nohz_full={parameter}` has no effect: {reason}");
     let draft = finding(FindingId::NohzFull, Verdict::Costs, found);
-    match cannot {
-        true => another_kernel(draft, &[OPTION]),
+    match is_unsupported {
+        true => kernel_with(draft, &[OPTION]),
         false => draft
             .apply("look at what the kernel said of it, `sudo dmesg | grep -i nohz`: it takes a list of CPUs that are there, without the first")
-            .undo(format!("write `nohz_full={asked}` on the kernel's command line again and restart")),
+            .undo(format!("write `nohz_full={parameter}` on the kernel's command line again and restart")),
     }
 }

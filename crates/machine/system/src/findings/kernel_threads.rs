@@ -1,65 +1,72 @@
-//! What is kept away from isolated CPUs by default: interrupts that come later, the kernel's own threads, packets, and callbacks of RCU.
+//! What the kernel itself runs on isolated CPUs: new interrupts, its own threads and workqueues, received packets (RPS), RCU callbacks.
 
-use crate::settings::RECEIVE_STEERING_FOLDER as CARDS;
+use crate::settings::RECEIVE_STEERING_FOLDER;
 use crate::settings::{WORKQUEUE_CPUS_FILE, housekeeping};
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Isolation, ProcessStat, Reading, Root, Status, children};
 
-use super::draft::{Draft, finding};
+use super::draft::{FindingDraft, finding};
 use crate::kernel_config::KernelConfig;
 
-const DEFAULT: &str = "/proc/irq/default_smp_affinity";
-/// `kthreadd`, from which every other thread of the kernel comes.
-const FIRST_THREAD: u32 = 2;
+const DEFAULT_AFFINITY_FILE: &str = "/proc/irq/default_smp_affinity";
+/// The process id of `kthreadd`, the parent of every other kernel thread.
+const KTHREADD: u32 = 2;
 
-/// Where interrupts go that a driver asks for later on. Of interest where CPUs are isolated.
+/// The CPUs of interrupts that a driver requests later; `None` without isolated CPUs.
 ///
 /// Source: `Documentation/admin-guide/kernel-parameters.txt`, `irqaffinity=`.
 pub(super) fn new_interrupts(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
-    let apart = isolation.separated();
-    let (default, line) = (root.reading(DEFAULT), CommandLine::read(root));
-    let text = default.text().filter(|_| !apart.is_empty())?;
-    let meets = apart.iter().any(|cpu| is_in_mask(text, cpu));
-    let (kept, _) = housekeeping(root);
-    let words = isolation.describe_separated();
-    let found = if meets {
-        format!("interrupts that a driver asks for later may go to {words} as well")
+    let separated = isolation.separated();
+    let (default, line) = (root.reading(DEFAULT_AFFINITY_FILE), CommandLine::read(root));
+    let text = default.text().filter(|_| !separated.is_empty())?;
+    let includes_separated = separated.iter().any(|cpu| is_in_mask(text, cpu));
+    let (housekeeping_cpus, _) = housekeeping(root);
+    let description = isolation.describe_separated();
+    let found = if includes_separated {
+        format!("interrupts that a driver asks for later may go to {description} as well")
     } else {
-        format!("interrupts that a driver asks for later stay away from {words}")
+        format!("interrupts that a driver asks for later stay away from {description}")
     };
-    let verdict = if meets { Verdict::Costs } else { Verdict::Good };
+    let verdict = if includes_separated { Verdict::Costs } else { Verdict::Good };
     let draft = finding(FindingId::DefaultInterruptAffinity, verdict, found)
-        .seen(&default)
-        .seen(&line.only(&["irqaffinity"]))
+        .evidence(&default)
+        .evidence(&line.only(&["irqaffinity"]))
         .why(
             "Moving the interrupts that there are does not hold for those of a device that is plugged in, or of a driver that is \
              loaded again.",
         );
-    Some(draft.when(meets, |draft| draft.boot(root, &format!("irqaffinity={kept}"))).end())
+    Some(
+        draft
+            .when(includes_separated, |draft| {
+                draft.kernel_parameter(root, &format!("irqaffinity={housekeeping_cpus}"))
+            })
+            .finish(),
+    )
 }
 
-/// A thread of the kernel that may be moved, and the CPUs that it may use.
+/// A kernel thread whose affinity can be changed.
 struct KernelThread {
     id: u32,
     name: String,
     cpus: CpuSet,
 }
 
-/// Those that may run on one of these CPUs and would not have to. Each is judged by itself: a new one does not have what `kthreadd` may
-/// use, but what is not set apart by `nohz_full=` (Linux commit 9cc5b8656892). `None` where they are not to be seen, as in a container.
-fn on(root: &Root, apart: &CpuSet) -> Option<Vec<KernelThread>> {
-    let is_seen = root.read(&format!("/proc/{FIRST_THREAD}/comm")).as_deref() == Ok("kthreadd");
-    let all = is_seen.then(|| children(root, FIRST_THREAD)).filter(|all| !all.is_empty())?;
+/// The movable kernel threads that may run on one of `separated`. The affinity of each is read: a new thread does not inherit that of
+/// `kthreadd`, but gets the CPUs outside of `nohz_full=` (Linux commit 9cc5b8656892). `None` where kernel threads are not visible, as in a
+/// container.
+fn threads_on(root: &Root, separated: &CpuSet) -> Option<Vec<KernelThread>> {
+    let is_visible = root.read(&format!("/proc/{KTHREADD}/comm")).as_deref() == Ok("kthreadd");
+    let all = is_visible.then(|| children(root, KTHREADD)).filter(|all| !all.is_empty())?;
     let read = |id: u32| {
         ProcessStat::read(root, id).filter(ProcessStat::is_movable_kernel_thread)?;
         let status = Status::read(root, id);
         let name = status.field("Name").unwrap_or_default().to_owned();
-        // The thread of an interrupt is where its interrupt is.
+        // The thread of an interrupt follows the affinity of the interrupt.
         (!name.starts_with("irq/")).then_some(())?;
         Some(KernelThread { id, name, cpus: status.cpus_allowed() })
     };
-    let meets = |thread: &KernelThread| apart.iter().any(|cpu| thread.cpus.contains(cpu));
+    let meets = |thread: &KernelThread| separated.iter().any(|cpu| thread.cpus.contains(cpu));
     Some(all.into_iter().filter_map(read).filter(meets).collect())
 }
 
@@ -68,108 +75,114 @@ fn on(root: &Root, apart: &CpuSet) -> Option<Vec<KernelThread>> {
 /// Source: `Documentation/core-api/workqueue.rst`; `Documentation/admin-guide/cpu-isolation.rst`.
 pub(super) fn threads(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
-    let apart = isolation.separated();
-    if apart.is_empty() {
+    let separated = isolation.separated();
+    if separated.is_empty() {
         return None;
     }
     let workqueues = root.reading(WORKQUEUE_CPUS_FILE);
-    let threads = on(root, &apart);
-    let (is_known, threads) = (threads.is_some(), threads.unwrap_or_default());
-    let by_work = workqueues.text().is_some_and(|mask| apart.iter().any(|cpu| is_in_mask(mask, cpu)));
-    if !is_known && workqueues.text().is_none() {
+    let threads = threads_on(root, &separated);
+    let (is_readable, threads) = (threads.is_some(), threads.unwrap_or_default());
+    let deferred_work =
+        workqueues.text().is_some_and(|mask| separated.iter().any(|cpu| is_in_mask(mask, cpu)));
+    if !is_readable && workqueues.text().is_none() {
         return None;
     }
-    let words = isolation.describe_separated();
-    let which = names(&threads);
-    let found = match (threads.is_empty(), by_work) {
-        (true, false) if is_known => {
-            format!("the kernel's own threads and its deferred work stay away from {words}")
+    let description = isolation.describe_separated();
+    let which = describe(&threads);
+    let found = match (threads.is_empty(), deferred_work) {
+        (true, false) if is_readable => {
+            format!("the kernel's own threads and its deferred work stay away from {description}")
         }
-        (true, false) => format!("the kernel's deferred work stays away from {words}"),
-        (false, false) => format!("{which} may run on {words}"),
-        (true, true) => format!("the kernel's deferred work may run on {words}"),
-        (false, true) => format!("{which} and the kernel's deferred work may run on {words}"),
+        (true, false) => format!("the kernel's deferred work stays away from {description}"),
+        (false, false) => format!("{which} may run on {description}"),
+        (true, true) => format!("the kernel's deferred work may run on {description}"),
+        (false, true) => format!("{which} and the kernel's deferred work may run on {description}"),
     };
-    let verdict = if threads.is_empty() && !by_work { Verdict::Good } else { Verdict::Costs };
+    let verdict = if threads.is_empty() && !deferred_work { Verdict::Good } else { Verdict::Costs };
     let draft = finding(FindingId::KernelThreads, verdict, found);
-    let draft = threads
-        .first()
-        .iter()
-        .fold(draft, |draft, one| draft.seen(&Status::read(root, one.id).evidence("Cpus_allowed_list")));
+    let draft = threads.first().iter().fold(draft, |draft, thread| {
+        draft.evidence(&Status::read(root, thread.id).evidence("Cpus_allowed_list"))
+    });
     let draft = draft
-        .seen(&workqueues)
-        .seen(&CommandLine::read(root).only(&["kthread_cpus", "nohz_full", "isolcpus"]))
+        .evidence(&workqueues)
+        .evidence(&CommandLine::read(root).only(&["kthread_cpus", "nohz_full", "isolcpus"]))
         .why(
             "`isolcpus=` keeps programs away, not the kernel's own threads and deferred work that are bound to no CPU; `nohz_full=` keeps \
              those away as well. An ordinary thread waits for them, a real-time one for those that are real-time as well.",
         );
     let draft = draft.when(!threads.is_empty(), |draft| move_away(root, draft, &threads));
-    Some(draft.when(by_work, |draft| draft.turn(root, "workqueue_cpus")).end())
+    Some(draft.when(deferred_work, |draft| draft.setting(root, "workqueue_cpus")).finish())
 }
 
 /// `3 threads of the kernel (kauditd, kswapd0, oom_reaper)`.
-fn names(threads: &[KernelThread]) -> String {
-    let first: Vec<&str> = threads.iter().take(3).map(|one| one.name.as_str()).collect();
+fn describe(threads: &[KernelThread]) -> String {
+    let first: Vec<&str> = threads.iter().take(3).map(|thread| thread.name.as_str()).collect();
     let more = if threads.len() > first.len() { ", …" } else { "" };
     let what = if threads.len() == 1 { "thread" } else { "threads" };
     format!("{} {what} of the kernel ({}{more})", threads.len(), first.join(", "))
 }
 
-/// To the CPUs that keep house, and each back to where it was.
-fn move_away(root: &Root, draft: Draft, threads: &[KernelThread]) -> Draft {
-    let (kept, freed) = housekeeping(root);
-    let typed = |cpus: &str, ids: &[u32]| {
-        if let [one] = ids {
-            return format!("sudo taskset -pc {cpus} {one}");
+/// Moves the threads to the house-keeping CPUs, and each back to its present CPUs.
+fn move_away(root: &Root, draft: FindingDraft, threads: &[KernelThread]) -> FindingDraft {
+    let (housekeeping_cpus, isolatable) = housekeeping(root);
+    let taskset = |cpus: &str, ids: &[u32]| {
+        if let [id] = ids {
+            return format!("sudo taskset -pc {cpus} {id}");
         }
         let ids = ids.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
         format!("for p in {ids}; do sudo taskset -pc {cpus} $p; done")
     };
-    let all: Vec<u32> = threads.iter().map(|one| one.id).collect();
+    let all: Vec<u32> = threads.iter().map(|thread| thread.id).collect();
     let mut before: Vec<(String, Vec<u32>)> = Vec::new();
-    for one in threads {
-        let cpus = one.cpus.to_string();
-        match before.iter_mut().find(|(known, _)| *known == cpus) {
-            Some((_, ids)) => ids.push(one.id),
-            None => before.push((cpus, vec![one.id])),
+    for thread in threads {
+        let cpus = thread.cpus.to_string();
+        match before.iter_mut().find(|(before_cpus, _)| *before_cpus == cpus) {
+            Some((_, ids)) => ids.push(thread.id),
+            None => before.push((cpus, vec![thread.id])),
         }
     }
-    let draft = draft.apply(typed(&kept.to_string(), &all));
-    let draft = before.iter().fold(draft, |draft, (cpus, ids)| draft.undo(typed(cpus, ids)));
+    let draft = draft.apply(taskset(&housekeeping_cpus.to_string(), &all));
+    let draft = before.iter().fold(draft, |draft, (cpus, ids)| draft.undo(taskset(cpus, ids)));
     if KernelConfig::read(root).is_off("CONFIG_NO_HZ_FULL") {
         return draft;
     }
-    let lasting = crate::settings::boot_remedy(root, &format!("nohz_full={freed}")).apply;
-    lasting.into_iter().fold(draft, Draft::lasting)
+    let boot_commands = crate::settings::boot_remedy(root, &format!("nohz_full={isolatable}")).apply;
+    boot_commands.into_iter().fold(draft, FindingDraft::lasting)
 }
 
-/// Whether packets that came in are handled on isolated CPUs, wherever their interrupt was.
+/// Whether receive packet steering sends packets to isolated CPUs.
 ///
 /// Source: Documentation/networking/scaling.rst, "RPS".
 pub(super) fn packets(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
-    let apart = isolation.separated();
+    let separated = isolation.separated();
     let queues = |card: String| {
-        let names =
-            root.list(&format!("{CARDS}/{card}/queues")).into_iter().filter(|name| name.starts_with("rx-"));
-        names.map(|name| root.reading(format!("{CARDS}/{card}/queues/{name}/rps_cpus"))).collect::<Vec<_>>()
+        let queues = root
+            .list(&format!("{RECEIVE_STEERING_FOLDER}/{card}/queues"))
+            .into_iter()
+            .filter(|name| name.starts_with("rx-"));
+        queues
+            .map(|queue| root.reading(format!("{RECEIVE_STEERING_FOLDER}/{card}/queues/{queue}/rps_cpus")))
+            .collect::<Vec<_>>()
     };
-    let meets =
-        |reading: &Reading| reading.text().is_some_and(|mask| apart.iter().any(|cpu| is_in_mask(mask, cpu)));
-    let steered = root.list(CARDS).into_iter().flat_map(queues).filter(meets).collect::<Vec<_>>();
+    let meets = |reading: &Reading| {
+        reading.text().is_some_and(|mask| separated.iter().any(|cpu| is_in_mask(mask, cpu)))
+    };
+    let steered =
+        root.list(RECEIVE_STEERING_FOLDER).into_iter().flat_map(queues).filter(meets).collect::<Vec<_>>();
     let first = steered.first()?;
     let found = format!(
         "packets of {} are handled on {} as well",
-        count(steered.len()),
+        describe_queues(steered.len()),
         isolation.describe_separated()
     );
-    let draft = finding(FindingId::ReceiveSteering, Verdict::Costs, found).seen(first).why(
+    let draft = finding(FindingId::ReceiveSteering, Verdict::Costs, found).evidence(first).why(
         "A CPU that got a packet's interrupt hands the packet on to those of this mask, which handle it in a softirq, ahead of their threads.",
     );
-    Some(draft.turn(root, "receive_steering").end())
+    Some(draft.setting(root, "receive_steering").finish())
 }
 
-fn count(queues: usize) -> String {
+fn describe_queues(queues: usize) -> String {
     if queues == 1 {
         "one queue of a network card".to_owned()
     } else {
@@ -177,36 +190,36 @@ fn count(queues: usize) -> String {
     }
 }
 
-/// Whether callbacks of RCU run on isolated CPUs: those of `rcu_nocbs=` and `nohz_full=` have theirs run elsewhere.
+/// Whether RCU callbacks run on isolated CPUs. Those of CPUs in `rcu_nocbs=` and `nohz_full=` are offloaded to threads.
 ///
 /// Source: Documentation/admin-guide/kernel-per-CPU-kthreads.rst; Documentation/admin-guide/kernel-parameters.txt, `rcu_nocbs`.
 pub(super) fn callbacks(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
     let (line, config) = (CommandLine::read(root), KernelConfig::read(root));
-    let all_by_default = config.has("CONFIG_RCU_NOCB_CPU_DEFAULT_ALL") == Some(true);
-    let elsewhere: CpuSet = match line.value("rcu_nocbs") {
+    let offloads_all_by_default = config.has("CONFIG_RCU_NOCB_CPU_DEFAULT_ALL") == Some(true);
+    let offloaded: CpuSet = match line.value("rcu_nocbs") {
         Some("all") => isolation.online.clone(),
         Some(list) => list.parse().unwrap_or_else(|_| isolation.online.clone()),
         None => CpuSet::default(),
     };
-    let here = isolation.isolated.without(&elsewhere).without(&isolation.tickless);
-    if here.is_empty()
-        || line.has("rcu_nocbs") && elsewhere.is_empty()
-        || all_by_default
+    let not_offloaded = isolation.isolated.without(&offloaded).without(&isolation.tickless);
+    if not_offloaded.is_empty()
+        || line.has("rcu_nocbs") && offloaded.is_empty()
+        || offloads_all_by_default
         || config.is_off("CONFIG_RCU_NOCB_CPU")
     {
         return None;
     }
-    let cpus = if here.len() == 1 { "CPU" } else { "CPUs" };
-    let found = format!("callbacks of RCU run on the isolated {cpus} {here}");
-    let draft = finding(FindingId::RcuCallbacks, Verdict::Note, found).seen(&line.only(&["rcu_nocbs", "nohz_full"])).why(
+    let cpus = if not_offloaded.len() == 1 { "CPU" } else { "CPUs" };
+    let found = format!("callbacks of RCU run on the isolated {cpus} {not_offloaded}");
+    let draft = finding(FindingId::RcuCallbacks, Verdict::Note, found).evidence(&line.only(&["rcu_nocbs", "nohz_full"])).why(
         "What the kernel has put off with RCU is done in a softirq on the CPU that has put it off, ahead of its threads, unless it is named \
          in `rcu_nocbs=`: then a thread does it elsewhere.",
     );
-    Some(draft.boot(root, &format!("rcu_nocbs={here}")).end())
+    Some(draft.kernel_parameter(root, &format!("rcu_nocbs={not_offloaded}")).finish())
 }
 
-/// Whether a mask of the kernel, `ffffffff,0000000c`, has this CPU.
+/// Whether a CPU mask of the kernel, such as `ffffffff,0000000c`, contains `cpu`.
 fn is_in_mask(mask: &str, cpu: u32) -> bool {
     let word = mask.trim().rsplit(',').nth((cpu / 32) as usize);
     word.and_then(|word| u32::from_str_radix(word, 16).ok()).is_some_and(|word| word >> (cpu % 32) & 1 == 1)

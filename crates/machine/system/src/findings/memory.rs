@@ -1,4 +1,4 @@
-//! What the kernel does to memory behind a program's back.
+//! What the kernel does to the memory of programs: huge pages, swap, page merging, NUMA balancing.
 
 use crate::settings::{
     NUMA_BALANCING_FILE, SAME_PAGE_MERGING_FILE, SWAPPINESS_FILE, TRANSPARENT_HUGE_PAGES_FILE,
@@ -6,7 +6,7 @@ use crate::settings::{
 use howlate_model::{Finding, FindingId, Verdict, shell_word};
 use howlate_procfs::{Root, bracketed_choice, read_cpu_list};
 
-use super::draft::{Draft, finding};
+use super::draft::{FindingDraft, finding};
 
 /// Whether every program's memory is merged into huge pages.
 ///
@@ -18,17 +18,17 @@ pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
     let verdict = if always { Verdict::Costs } else { Verdict::Good };
     let found = format!("transparent huge pages: {choice}");
     let draft = finding(FindingId::TransparentHugePages, verdict, found)
-        .seen(&reading)
-        .seen(&root.reading("/sys/kernel/mm/transparent_hugepage/defrag"))
+        .evidence(&reading)
+        .evidence(&root.reading("/sys/kernel/mm/transparent_hugepage/defrag"))
         .why(
             "With `always` the kernel copies small pages together and may compact memory during a page \
             fault; threads that touch that memory meanwhile wait. With `madvise` only programs that ask are \
             affected.",
         );
-    Some(draft.when(always, |draft| draft.turn(root, "transparent_huge_pages")).end())
+    Some(draft.when(always, |draft| draft.setting(root, "transparent_huge_pages")).finish())
 }
 
-/// A place that memory can be moved to.
+/// A swap area.
 struct SwapArea {
     path: String,
     used_kib: u64,
@@ -49,20 +49,20 @@ impl SwapArea {
         self.path.contains("/zram")
     }
 
-    /// A priority below 0 is one that the kernel has chosen.
-    fn on_again(&self) -> String {
+    /// The command that enables it again. Priorities below 0 are assigned by the kernel, and cannot be given.
+    fn swapon_command(&self) -> String {
         let path = shell_word(self.path.clone());
         match self.priority {
-            chosen @ 0.. => format!("sudo swapon -p {chosen} {path}"),
+            priority @ 0.. => format!("sudo swapon -p {priority} {path}"),
             _ => format!("sudo swapon {path}"),
         }
     }
 }
 
-/// More areas are counted, not named.
+/// Of further areas only the number is shown.
 const MOST_NAMED: usize = 3;
 
-/// Whether memory can be written to disk and must be fetched again.
+/// Whether memory can be swapped out.
 pub(super) fn swap(root: &Root) -> Option<Finding> {
     let swaps = root.reading("/proc/swaps");
     let areas: Vec<SwapArea> = swaps.text()?.lines().skip(1).filter_map(SwapArea::read).collect();
@@ -80,8 +80,9 @@ pub(super) fn swap(root: &Root) -> Option<Finding> {
     };
     let verdict = if areas.is_empty() { Verdict::Good } else { Verdict::Note };
     let meminfo = root.reading("/proc/meminfo").lines(|line| line.starts_with("MemAvailable:"));
-    let draft = finding(FindingId::Swap, verdict, found).seen(&swaps).seen(&root.reading(SWAPPINESS_FILE));
-    let draft = draft.when(!areas.is_empty(), |draft| draft.seen(&meminfo)).why(if is_compressed && !areas.is_empty() {
+    let draft =
+        finding(FindingId::Swap, verdict, found).evidence(&swaps).evidence(&root.reading(SWAPPINESS_FILE));
+    let draft = draft.when(!areas.is_empty(), |draft| draft.evidence(&meminfo)).why(if is_compressed && !areas.is_empty() {
         "A page that was compressed is unpacked when it is touched, and the thread waits. Locked memory (mlockall) stays."
     } else {
         "A page that was swapped out is read back when it is touched, and the thread waits. Locked \
@@ -90,22 +91,25 @@ pub(super) fn swap(root: &Root) -> Option<Finding> {
     let used: u64 = areas.iter().map(|area| area.used_kib).fold(0, u64::saturating_add);
     let available = meminfo.text().and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
     let fits = available.is_none_or(|available| used < available / 2);
-    let mend = |draft: Draft| match fits {
-        true => areas.iter().map(SwapArea::on_again).fold(draft.apply("sudo swapoff -a"), Draft::undo),
+    let add_remedy = |draft: FindingDraft| match fits {
+        true => areas
+            .iter()
+            .map(SwapArea::swapon_command)
+            .fold(draft.apply("sudo swapoff -a"), FindingDraft::undo),
         false => {
             let mib = |kib: u64| kib >> 10;
-            let kept = format!(
+            let advice = format!(
                 "leave it on: {} MiB are out, and {} MiB are free for them; lock the memory of the program that matters (mlockall)",
                 mib(used),
                 mib(available.unwrap_or(0))
             );
-            draft.apply(kept).undo("munlockall()")
+            draft.apply(advice).undo("munlockall()")
         }
     };
-    Some(draft.when(!areas.is_empty(), mend).end())
+    Some(draft.when(!areas.is_empty(), add_remedy).finish())
 }
 
-/// Whether equal pages of several programs are made one: whoever writes to such a page waits for a copy of it.
+/// Whether equal pages of several programs are merged (KSM): a write to such a page waits for a copy.
 ///
 /// Source: Documentation/admin-guide/mm/ksm.rst.
 pub(super) fn same_page_merging(root: &Root) -> Option<Finding> {
@@ -115,14 +119,14 @@ pub(super) fn same_page_merging(root: &Root) -> Option<Finding> {
         return None;
     }
     let draft = finding(FindingId::SamePageMerging, Verdict::Note, "equal pages of memory are merged (KSM)");
-    let draft = draft.seen(&run).seen(&sharing).why(
+    let draft = draft.evidence(&run).evidence(&sharing).why(
         "Who writes to a merged page takes a page fault and waits for a copy. Only memory for which a program has asked is merged: that \
          of guests, mostly.",
     );
-    Some(draft.turn(root, "same_page_merging").end())
+    Some(draft.setting(root, "same_page_merging").finish())
 }
 
-/// Whether pages are unmapped now and then to learn who uses them.
+/// Whether the kernel unmaps pages periodically to find out which node uses them.
 pub(super) fn numa_balancing(root: &Root) -> Option<Finding> {
     let nodes = read_cpu_list(root, "/sys/devices/system/node/online");
     let reading = root.reading(NUMA_BALANCING_FILE);
@@ -130,9 +134,9 @@ pub(super) fn numa_balancing(root: &Root) -> Option<Finding> {
     let on = now != "0";
     let verdict = if on { Verdict::Costs } else { Verdict::Good };
     let found = if on { "NUMA balancing is on" } else { "NUMA balancing is off" };
-    let draft = finding(FindingId::NumaBalancing, verdict, found).seen(&reading).why(
+    let draft = finding(FindingId::NumaBalancing, verdict, found).evidence(&reading).why(
         "To find out which node uses a page, the kernel unmaps it; the next access takes a page fault, \
             and the page may be copied.",
     );
-    Some(draft.when(on, |draft| draft.turn(root, "numa_balancing")).end())
+    Some(draft.when(on, |draft| draft.setting(root, "numa_balancing")).finish())
 }

@@ -1,4 +1,4 @@
-//! What protection against leaks through the processor is in force.
+//! Mitigations of processor vulnerabilities.
 
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root};
@@ -8,19 +8,21 @@ use super::draft::finding;
 const DIRECTORY: &str = "/sys/devices/system/cpu/vulnerabilities";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let all: Vec<Reading> =
+    let readings: Vec<Reading> =
         root.list(DIRECTORY).iter().map(|name| root.reading(format!("{DIRECTORY}/{name}"))).collect();
-    let mitigated: Vec<&Reading> =
-        all.iter().filter(|reading| reading.text().is_some_and(|text| text.contains("Mitigation"))).collect();
-    if all.is_empty() {
+    let mitigated: Vec<&Reading> = readings
+        .iter()
+        .filter(|reading| reading.text().is_some_and(|text| text.contains("Mitigation")))
+        .collect();
+    if readings.is_empty() {
         return None;
     }
     // "Not affected", "Vulnerable…", "Mitigation: …", "Unknown…": Documentation/ABI/testing/sysfs-devices-system-cpu.
-    let is_free = |reading: &&Reading| reading.text().is_some_and(|text| text.trim() == "Not affected");
-    let affected = all.len() - all.iter().filter(is_free).count();
+    let is_unaffected = |reading: &&Reading| reading.text().is_some_and(|text| text.trim() == "Not affected");
+    let affected = readings.len() - readings.iter().filter(is_unaffected).count();
     let line = CommandLine::read(root);
-    let off = line.value("mitigations") == Some("off");
-    let found = match (off, mitigated.len()) {
+    let is_off = line.value("mitigations") == Some("off");
+    let found = match (is_off, mitigated.len()) {
         (true, _) => "mitigations of processor flaws are switched off".to_owned(),
         (false, 0) => "no processor flaw is mitigated here".to_owned(),
         (false, 1) if affected == 1 => "1 processor flaw is mitigated".to_owned(),
@@ -31,7 +33,9 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         "Mitigations slow down entering the kernel and switching between threads. They protect \
             secrets: leave them on unless every program on the machine is trusted.",
     );
-    let draft =
-        mitigated.iter().fold(draft, |draft, reading| draft.seen(reading)).seen(&line.only(&["mitigations"]));
-    Some(draft.end())
+    let draft = mitigated
+        .iter()
+        .fold(draft, |draft, reading| draft.evidence(reading))
+        .evidence(&line.only(&["mitigations"]));
+    Some(draft.finish())
 }

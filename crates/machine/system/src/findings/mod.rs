@@ -1,7 +1,8 @@
-//! What on this machine bears on punctuality, one finding for each property.
+//! Findings: one for each property of the machine that affects wake-up latency.
 
 mod boot_parameters;
 mod clocksource;
+mod command_user;
 mod container;
 mod devices;
 mod diagnostics;
@@ -15,7 +16,6 @@ mod isolation;
 mod kernel_threads;
 mod memory;
 mod mitigations;
-mod period;
 mod permissions;
 mod preemption;
 mod pressure;
@@ -25,14 +25,10 @@ mod rt_group;
 mod running;
 mod schedulers;
 mod shell;
-mod slack;
 mod smt;
 mod throttling;
-mod tick;
 mod timers;
-mod typed_by;
 mod virtualisation;
-mod watchdogs;
 
 use howlate_model::Finding;
 use howlate_procfs::Root;
@@ -40,12 +36,12 @@ use howlate_procfs::Root;
 pub use rt_group::group_without_realtime;
 pub use running::for_running;
 
-/// Looks at one property; `None` where it makes no sense on this machine.
+/// Examines one property; `None` where it does not apply to this machine.
 type Examiner = fn(&Root) -> Option<Finding>;
 
-/// Every examiner, in the order in which findings of equal verdict are shown, as somebody would mend them: what decides whether
-/// real-time work is possible, what makes everything late, then the kernel, the CPUs and their sleep, what comes to isolated CPUs,
-/// memory and devices, and what only ordinary threads meet.
+/// All examiners. Findings of equal verdict are shown in this order, in which one would fix them: permissions for real-time work,
+/// what slows everything down, the kernel, CPUs and idle states, interference on isolated CPUs, memory and devices, and what affects
+/// ordinary threads only.
 const EXAMINERS: [Examiner; 56] = [
     permissions::realtime,
     realtime_time::examine,
@@ -96,10 +92,10 @@ const EXAMINERS: [Examiner; 56] = [
     devices::graphics,
     virtualisation::hypervisor,
     permissions::nice,
-    schedulers::of_bpf,
-    slack::examine,
-    tick::examine,
-    watchdogs::examine,
+    schedulers::sched_ext,
+    timers::slack,
+    timers::tick,
+    diagnostics::watchdogs,
     mitigations::examine,
     container::examine,
     permissions::capabilities,
@@ -109,12 +105,12 @@ const EXAMINERS: [Examiner; 56] = [
 pub fn examine(root: &Root) -> Vec<Finding> {
     let mut findings: Vec<Finding> = EXAMINERS.iter().filter_map(|examine| examine(root)).collect();
     if howlate_procfs::container(root).is_some() {
-        findings.iter_mut().for_each(container::send_to_host);
+        findings.iter_mut().for_each(container::mark_for_host);
     }
-    let typed_by = typed_by::TypedBy::read(root);
-    findings.iter_mut().for_each(|finding| typed_by.alter(finding));
+    let user = command_user::CommandUser::read(root);
+    findings.iter_mut().for_each(|finding| user.adapt(finding));
     if shell::is_fish(root) {
-        findings.iter_mut().for_each(shell::for_fish);
+        findings.iter_mut().for_each(shell::adapt_to_fish);
     }
     findings.sort_by_key(|finding| finding.verdict);
     findings

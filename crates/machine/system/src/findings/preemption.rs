@@ -1,14 +1,13 @@
-//! Whether the kernel lets itself be interrupted in favour of a thread that woke up.
+//! Whether the kernel is PREEMPT_RT, and the preemption model of other kernels.
 
-use crate::settings::PREEMPTION_MODEL_FILE as SWITCH;
-use crate::settings::Writes;
+use crate::settings::{PREEMPTION_MODEL_FILE, Writes};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{
     CommandLine, Kernel, LinuxDistribution, Reading, Root, board, bracketed_choice, container, hypervisor,
     is_transactional, os_release,
 };
 
-use super::draft::{Draft, finding};
+use super::draft::{FindingDraft, finding};
 use crate::debugfs::Debugfs;
 use crate::kernel_config::KernelConfig;
 
@@ -21,35 +20,36 @@ pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
     if Kernel::is_realtime(root) {
         let flag = root.reading("/sys/kernel/realtime");
         let draft =
-            finding(FindingId::RealtimeKernel, Verdict::Good, "this is a PREEMPT_RT kernel").seen(&build);
-        return Some(draft.when(!flag.is_missing(), |draft| draft.seen(&flag)).why(why).end());
+            finding(FindingId::RealtimeKernel, Verdict::Good, "this is a PREEMPT_RT kernel").evidence(&build);
+        return Some(draft.when(!flag.is_missing(), |draft| draft.evidence(&flag)).why(why).finish());
     }
     let draft = finding(FindingId::RealtimeKernel, Verdict::Note, "this is not a PREEMPT_RT kernel")
-        .seen(&build)
+        .evidence(&build)
         .why(why)
-        .typically(
+        .cost(
             "maximum 18 to 22 µs with PREEMPT_RT, 39 ms without, on the authors' machines",
             "README of rt-tests",
         );
-    let draft = real_time_kernels(root).into_iter().fold(draft, Draft::apply).undo(the_kernel_before(root));
-    Some(draft.end())
+    let draft =
+        realtime_kernel_steps(root).into_iter().fold(draft, FindingDraft::apply).undo(undo_kernel(root));
+    Some(draft.finish())
 }
 
-/// Where a PREEMPT_RT kernel for this machine comes from.
+/// How to get a PREEMPT_RT kernel for this machine.
 ///
 /// Source: the distributions' package lists; Raspberry Pi's `linux-image-rpi-v8-rt` has no build for the Pi 5's own kernel.
-fn real_time_kernels(root: &Root) -> Vec<String> {
-    let one = |text: &str| vec![text.to_owned()];
+fn realtime_kernel_steps(root: &Root) -> Vec<String> {
+    let step = |text: &str| vec![text.to_owned()];
     if container(root).is_some() {
-        return one("restart the host into a real-time kernel: a container has none of its own");
+        return step("restart the host into a real-time kernel: a container has none of its own");
     }
     if hypervisor(root).is_some_and(|found| found.name == "wsl2") {
-        return one(
+        return step(
             "build one (CONFIG_PREEMPT_RT) and name it in Windows' .wslconfig (`kernel=`): WSL2 has none",
         );
     }
     if board(root).is_some_and(|board| board.contains("Jetson")) {
-        return one(
+        return step(
             "install NVIDIA's real-time kernel packages of this release of Jetson Linux, and restart into them",
         );
     }
@@ -63,33 +63,33 @@ fn real_time_kernels(root: &Root) -> Vec<String> {
             "on a Raspberry Pi 5, whose own kernel has pages of 16 KiB, that is the one with 4 KiB; or build one".to_owned(),
         ],
         // A board's own kernel knows its devices; one from elsewhere may not start there.
-        LinuxDistribution::Debian => match of_debian(&release) {
+        LinuxDistribution::Debian => match debian_package(&release) {
             Some(package) => vec![format!("sudo apt install {package}   # then restart into it")],
-            None => one(build),
+            None => step(build),
         },
-        LinuxDistribution::Proxmox => one(
+        LinuxDistribution::Proxmox => step(
             "Proxmox has none, and Debian's does not know ZFS: have the kernel preempt itself (`preempt=full`), or run what is to be \
              punctual on a machine of its own",
         ),
-        // It is for releases with long support, and for Ubuntu itself.
-        LinuxDistribution::Ubuntu if ["x86_64", "aarch64"].contains(&arch.as_str()) && is_long_supported(root) => one("sudo pro enable realtime-kernel   # then restart into it; it takes a subscription, free for a few machines"),
-        LinuxDistribution::RedHat => one("sudo dnf install kernel-rt   # from the repository rt; then restart into it"),
-        LinuxDistribution::Suse if is_transactional(root) => one("sudo transactional-update pkg install kernel-rt   # then restart into it"),
-        LinuxDistribution::Suse => one("sudo zypper install kernel-rt   # then restart into it"),
+        // Ubuntu Pro offers it for Ubuntu itself, and for releases with long-term support.
+        LinuxDistribution::Ubuntu if ["x86_64", "aarch64"].contains(&arch.as_str()) && is_long_supported(root) => step("sudo pro enable realtime-kernel   # then restart into it; it takes a subscription, free for a few machines"),
+        LinuxDistribution::RedHat => step("sudo dnf install kernel-rt   # from the repository rt; then restart into it"),
+        LinuxDistribution::Suse if is_transactional(root) => step("sudo transactional-update pkg install kernel-rt   # then restart into it"),
+        LinuxDistribution::Suse => step("sudo zypper install kernel-rt   # then restart into it"),
         LinuxDistribution::Arch if os_release(root, "ID").as_deref() == Some("steamos") => {
-            one("SteamOS has none, and each of its updates replaces what was installed besides: have its kernel preempt itself (`preempt=full`)")
+            step("SteamOS has none, and each of its updates replaces what was installed besides: have its kernel preempt itself (`preempt=full`)")
         }
-        LinuxDistribution::Arch => one("sudo pacman -S linux-rt   # then restart into it"),
+        LinuxDistribution::Arch => step("sudo pacman -S linux-rt   # then restart into it"),
         LinuxDistribution::Fedora => {
-            let other = os_release(root, "ID").filter(|id| id != "fedora").and_then(|_| os_release(root, "NAME"));
-            vec![format!("{} has none: {build}", other.unwrap_or_else(|| "Fedora".to_owned()))]
+            let derivative = os_release(root, "ID").filter(|id| id != "fedora").and_then(|_| os_release(root, "NAME"));
+            vec![format!("{} has none: {build}", derivative.unwrap_or_else(|| "Fedora".to_owned()))]
         }
-        LinuxDistribution::NixOs => one("set `boot.kernelPackages = pkgs.linuxPackages-rt_latest` in configuration.nix, run `nixos-rebuild boot`, and restart"),
-        LinuxDistribution::Ubuntu | LinuxDistribution::Alpine | LinuxDistribution::Other => one(build),
+        LinuxDistribution::NixOs => step("set `boot.kernelPackages = pkgs.linuxPackages-rt_latest` in configuration.nix, run `nixos-rebuild boot`, and restart"),
+        LinuxDistribution::Ubuntu | LinuxDistribution::Alpine | LinuxDistribution::Other => step(build),
     }
 }
 
-/// Ubuntu itself, of a release for years; where nothing says so, it is taken for one.
+/// Whether this is a release of Ubuntu with long-term support and a real-time kernel; `true` where os-release does not say.
 ///
 /// Source: <https://documentation.ubuntu.com/pro/>, the real-time kernel's releases.
 fn is_long_supported(root: &Root) -> bool {
@@ -98,8 +98,8 @@ fn is_long_supported(root: &Root) -> bool {
     is_ubuntu && version.is_none_or(|version| ["22.04", "24.04"].contains(&version.as_str()))
 }
 
-/// Boards and WSL have no menu to choose a kernel from.
-fn the_kernel_before(root: &Root) -> &'static str {
+/// How to return to the present kernel. Boards and WSL have no boot menu.
+fn undo_kernel(root: &Root) -> &'static str {
     match LinuxDistribution::read(root) {
         LinuxDistribution::RaspberryPi => {
             "take `kernel=` out of /boot/firmware/config.txt again, and restart"
@@ -112,8 +112,8 @@ fn the_kernel_before(root: &Root) -> &'static str {
     }
 }
 
-/// The real-time kernel beside one of Debian's own, by the end of its release.
-fn of_debian(release: &str) -> Option<&'static str> {
+/// Debian's real-time kernel for the flavour at the end of a kernel release; `None` if this is not Debian's own kernel.
+fn debian_package(release: &str) -> Option<&'static str> {
     let packages = [
         ("amd64", "linux-image-rt-amd64"),
         ("arm64", "linux-image-rt-arm64"),
@@ -125,7 +125,7 @@ fn of_debian(release: &str) -> Option<&'static str> {
 /// The preemption model of kernels that are not `PREEMPT_RT`.
 pub(super) fn model(root: &Root) -> Option<Finding> {
     root.read("/proc/sys/kernel/version").ok().filter(|_| !Kernel::is_realtime(root))?;
-    let Model { mode, seen, is_read } = in_force(root);
+    let PreemptionModel { mode, evidence, is_read } = model_in_force(root);
     let dynamic = Kernel::read(root).build.contains("PREEMPT_DYNAMIC");
     let (verdict, found) = match mode.as_deref() {
         Some("full") => (Verdict::Good, "the kernel can be preempted (model full)".to_owned()),
@@ -145,45 +145,55 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
     };
     let why = "A thread that was woken waits until kernel code running on its CPU can be preempted. With the \
         full model, that is almost everywhere outside locks.";
-    let draft = seen.iter().fold(finding(FindingId::Preemption, verdict, found), Draft::seen).why(why);
+    let draft =
+        evidence.iter().fold(finding(FindingId::Preemption, verdict, found), FindingDraft::evidence).why(why);
     let now = mode.as_deref().unwrap_or("none");
     let can_be_better = verdict == Verdict::Costs || (verdict == Verdict::Note && dynamic);
-    Some(draft.when(can_be_better, |draft| mend(draft, root, dynamic, now)).end())
+    Some(draft.when(can_be_better, |draft| add_remedy(draft, root, dynamic, now)).finish())
 }
 
-/// The model of a kernel, and how it is known.
-struct Model {
+/// The preemption model of the running kernel.
+struct PreemptionModel {
+    /// `None` if it could not be read or inferred.
     mode: Option<String>,
-    /// The files that say so.
-    seen: Vec<Reading>,
-    /// Whether the running kernel said so. Otherwise it follows from how it was built and booted, which
-    /// is certain only where the model cannot be changed later.
+    /// The files that it was read or inferred from.
+    evidence: Vec<Reading>,
+    /// Whether it was read from the running kernel. Otherwise it is inferred from build and command line, which is certain only without
+    /// `PREEMPT_DYNAMIC`.
     is_read: bool,
 }
 
 /// A kernel with `PREEMPT_DYNAMIC` shows its model in debugfs; where that is out of reach, the
 /// command line decides, and the build's default otherwise.
-fn in_force(root: &Root) -> Model {
-    let switch = root.reading(SWITCH);
+fn model_in_force(root: &Root) -> PreemptionModel {
+    let switch = root.reading(PREEMPTION_MODEL_FILE);
     if let Some(mode) = switch.text().and_then(bracketed_choice) {
-        return Model { mode: Some(mode.to_owned()), seen: vec![switch.clone()], is_read: true };
+        return PreemptionModel {
+            mode: Some(mode.to_owned()),
+            evidence: vec![switch.clone()],
+            is_read: true,
+        };
     }
-    inferred(root, switch)
+    inferred_model(root, switch)
 }
 
-fn inferred(root: &Root, switch: Reading) -> Model {
+fn inferred_model(root: &Root, switch: Reading) -> PreemptionModel {
     let (line, config) = (CommandLine::read(root), KernelConfig::read(root));
-    let model = |mode: Option<&str>, seen| Model { mode: mode.map(str::to_owned), seen, is_read: false };
+    let model = |mode: Option<&str>, evidence| PreemptionModel {
+        mode: mode.map(str::to_owned),
+        evidence,
+        is_read: false,
+    };
     if let Some(mode) = line.value("preempt") {
         return model(Some(mode), vec![line.only(&["preempt"]), switch]);
     }
     let build = root.reading("/proc/sys/kernel/version");
     let is_built = |(option, _): &(&str, &str)| config.value(&format!("CONFIG_{option}")) == Some("y");
     let Some((option, mode)) = MODELS.into_iter().find(is_built) else {
-        return model(by_name(root), vec![build, config.only(&["CONFIG_PREEMPT"]), switch]);
+        return model(model_from_build_string(root), vec![build, config.only(&["CONFIG_PREEMPT"]), switch]);
     };
-    let seen = vec![build, config.only(&[&format!("CONFIG_{option}")]), line.only(&["preempt"]), switch];
-    model(Some(mode), seen)
+    let evidence = vec![build, config.only(&[&format!("CONFIG_{option}")]), line.only(&["preempt"]), switch];
+    model(Some(mode), evidence)
 }
 
 const MODELS: [(&str, &str); 4] = [
@@ -193,30 +203,30 @@ const MODELS: [(&str, &str); 4] = [
     ("PREEMPT_NONE", "none"),
 ];
 
-/// What the build string alone tells. Since Linux 6.13 `PREEMPT` may also mean lazy.
-fn by_name(root: &Root) -> Option<&'static str> {
+/// The model by the kernel's build string alone. Since Linux 6.13 `PREEMPT` may also mean lazy.
+fn model_from_build_string(root: &Root) -> Option<&'static str> {
     let kernel = Kernel::read(root);
-    let named = |model| kernel.build.split(' ').any(|word| word == model);
-    match (named("PREEMPT"), named("PREEMPT_DYNAMIC")) {
+    let has_word = |model| kernel.build.split(' ').any(|word| word == model);
+    match (has_word("PREEMPT"), has_word("PREEMPT_DYNAMIC")) {
         (true, _) if kernel.at_least(6, 13) == Some(false) => Some("full"),
         (false, false) => Some("none or voluntary"),
         _ => None,
     }
 }
 
-fn mend(draft: Draft, root: &Root, dynamic: bool, now: &str) -> Draft {
+fn add_remedy(draft: FindingDraft, root: &Root, dynamic: bool, now: &str) -> FindingDraft {
     if !dynamic {
         return draft
             .apply("install a kernel built with CONFIG_PREEMPT_DYNAMIC or CONFIG_PREEMPT and restart into it")
             .undo("choose the present kernel in the boot menu");
     }
-    let switch = Writes::to_known_file(SWITCH, now, "full").remedy;
-    match Debugfs::read(root, &root.reading(SWITCH)) {
-        Debugfs::Refused(refusal) => draft.seen(&refusal).boot(root, "preempt=full"),
-        Debugfs::Mounted => draft.mend(switch),
+    let switch = Writes::to_known_file(PREEMPTION_MODEL_FILE, now, "full").remedy;
+    match Debugfs::read(root, &root.reading(PREEMPTION_MODEL_FILE)) {
+        Debugfs::Refused(refusal) => draft.evidence(&refusal).kernel_parameter(root, "preempt=full"),
+        Debugfs::Mounted => draft.remedy(switch),
         Debugfs::Unmounted => draft
             .apply("sudo mount -t debugfs none /sys/kernel/debug")
-            .mend(switch)
+            .remedy(switch)
             .undo("sudo umount /sys/kernel/debug"),
     }
 }

@@ -1,4 +1,4 @@
-//! How long a real-time thread may compute before the kernel ends its program.
+//! `RLIMIT_RTTIME`: how long a real-time thread may run without sleeping.
 
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Limits, Root, UNLIMITED};
@@ -8,8 +8,8 @@ use crate::process::Process;
 
 const LIMIT: &str = "Max realtime timeout";
 
-/// `RLIMIT_RTTIME`: `SIGXCPU` at the soft limit and each second after it, `SIGKILL` at the hard one. Only a call that
-/// blocks sets the account back; `sched_yield` does not.
+/// The kernel sends `SIGXCPU` at the soft limit and each second after it, `SIGKILL` at the hard limit. Only a blocking call
+/// resets the count; `sched_yield` does not.
 ///
 /// Source: `getrlimit(2)`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
@@ -18,26 +18,28 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let hard = limits.hard(LIMIT).unwrap_or(UNLIMITED);
     let found = format!(
         "a real-time thread that computes for {} without sleeping has its program ended (RLIMIT_RTTIME)",
-        in_words(soft)
+        describe_micros(soft)
     );
-    let draft = finding(FindingId::RealtimeTime, Verdict::Costs, found).seen(&limits.evidence(LIMIT)).why(
+    let draft = finding(FindingId::RealtimeTime, Verdict::Costs, found).evidence(&limits.evidence(LIMIT)).why(
         "The kernel sends SIGXCPU at the soft limit, and SIGKILL at the hard one. Programs inherit it; rtkit demands it of those \
          that it makes real-time, 200 ms by default. What sleeps often enough is never ended by it.",
     );
     let may_raise = hard == UNLIMITED || Process::read(root).holds("CAP_SYS_RESOURCE") == Some(true);
     let sudo = if may_raise { "" } else { "sudo " };
-    let wanted = if hard == UNLIMITED { "unlimited:" } else { "unlimited" };
-    let written = |limit: u64| if limit == UNLIMITED { "unlimited".to_owned() } else { limit.to_string() };
-    let before = if hard == UNLIMITED { format!("{soft}:") } else { format!("{soft}:{}", written(hard)) };
+    let unlimited = if hard == UNLIMITED { "unlimited:" } else { "unlimited" };
+    let format_limit =
+        |limit: u64| if limit == UNLIMITED { "unlimited".to_owned() } else { limit.to_string() };
+    let before =
+        if hard == UNLIMITED { format!("{soft}:") } else { format!("{soft}:{}", format_limit(hard)) };
     let draft = draft
-        .apply(format!("{sudo}prlimit --pid $$ --rttime={wanted}   # this shell and what it starts"))
+        .apply(format!("{sudo}prlimit --pid $$ --rttime={unlimited}   # this shell and what it starts"))
         .apply("in a unit of systemd, `LimitRTTIME=infinity`")
         .undo(format!("prlimit --pid $$ --rttime={before}"));
-    Some(draft.end())
+    Some(draft.finish())
 }
 
-/// Microseconds, for people.
-fn in_words(micros: u64) -> String {
+/// A time in its largest fitting unit.
+fn describe_micros(micros: u64) -> String {
     match micros {
         0..1_000 => format!("{micros} µs"),
         1_000..10_000_000 => format!("{} ms", micros / 1_000),
@@ -60,7 +62,7 @@ mod tests {
     const NONE: &str = "0000000000000000";
 
     #[test]
-    fn a_limit_is_told_with_how_it_is_raised_and_put_back() {
+    fn a_limit_is_found_with_commands_to_raise_and_restore_it() {
         assert_eq!(found("unlimited            unlimited", NONE), None);
         let soft = found("200000               unlimited", NONE).unwrap();
         assert_eq!((soft.verdict, &soft.id), (Verdict::Costs, &FindingId::RealtimeTime));

@@ -1,51 +1,51 @@
-//! The host below a guest.
+//! Virtual machines: the hypervisor, and steal time.
 
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Reading, Root, Stat};
 
-use super::draft::{Draft, finding};
+use super::draft::{FindingDraft, finding};
 
-/// A share of stolen time, in hundredths of a percent, above which it is felt.
-const FELT: u64 = 100;
+/// A share of steal time, in hundredths of a percent, from which on it is a cost.
+const NOTICEABLE_STEAL: u64 = 100;
 
 /// Whether this is a guest.
 pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
     if let Some(xen_dom0) = howlate_procfs::xen_dom0(root) {
-        return Some(of_first_domain(&xen_dom0));
+        return Some(xen_dom0(&xen_dom0));
     }
     let hypervisor = howlate_procfs::hypervisor(root)?;
     let found = format!("this machine is a guest ({})", hypervisor.name);
     let draft = finding(FindingId::Hypervisor, Verdict::Costs, found)
-        .seen(&hypervisor.reading)
+        .evidence(&hypervisor.reading)
         .why(
             "The host decides when a virtual CPU runs. Timer interrupts pass through it, and an idle \
             virtual CPU must be scheduled on the host before it wakes up.",
         )
-        .typically(
+        .cost(
             "median 4.6 µs for sleeps of 200 µs, 11.6 µs for 250 µs, when the host stops polling; 52 µs \
                 for 5 ms",
             "measured by howlate's authors in a KVM guest; Documentation/virt/kvm/halt-polling.rst",
         );
-    Some(on_the_host(root, draft, &hypervisor.name).end())
+    Some(add_host_remedy(root, draft, &hypervisor.name).finish())
 }
 
-/// Xen's first domain manages the machine, and is scheduled like the others.
+/// Xen's Dom0 manages the machine, and is scheduled like other guests.
 ///
 /// Source: Xen's documentation, "Xen Hypervisor Command Line Options".
-fn of_first_domain(seen: &Reading) -> Finding {
+fn xen_dom0(reading: &Reading) -> Finding {
     finding(
         FindingId::Hypervisor,
         Verdict::Note,
         "this is Xen's first domain: Xen schedules its CPUs like those of its guests",
     )
-    .seen(seen)
+    .evidence(reading)
     .why("A virtual CPU of the first domain waits for a CPU of the machine as those of the guests do.")
     .apply("add `dom0_max_vcpus=N dom0_vcpus_pin` to Xen's own command line, not to Linux', and restart")
     .undo("remove `dom0_max_vcpus=N dom0_vcpus_pin` from Xen's command line and restart")
-    .end()
+    .finish()
 }
 
-/// Whose machines these are, by the firmware's tables: who rents one cannot set up its host.
+/// Cloud providers by words of the firmware's tables, and what to choose there: their customers cannot configure the host.
 const PROVIDERS: [(&str, &str); 13] = [
     (
         "Amazon EC2",
@@ -83,9 +83,9 @@ const PROVIDERS: [(&str, &str); 13] = [
     ),
 ];
 
-/// What gives the guest CPUs of its own, where whoever sits at the guest can have that done.
-fn on_the_host(root: &Root, draft: Draft, name: &str) -> Draft {
-    // Oracle's machines say whose they are in the third alone.
+/// Adds how to give the guest dedicated CPUs.
+fn add_host_remedy(root: &Root, draft: FindingDraft, name: &str) -> FindingDraft {
+    // Only the third table names Oracle.
     let tables = ["sys_vendor", "product_name", "chassis_asset_tag"]
         .map(|table| root.read(&format!("/sys/class/dmi/id/{table}")).unwrap_or_default());
     let provider = PROVIDERS.iter().find(|(mark, _)| tables.iter().any(|table| table.contains(mark)));
@@ -117,18 +117,18 @@ fn on_the_host(root: &Root, draft: Draft, name: &str) -> Draft {
     draft.apply(apply).undo(undo)
 }
 
-/// Time during which the host ran something else.
+/// Steal time: the host ran something else.
 pub(super) fn steal(root: &Root) -> Option<Finding> {
     let hypervisor = howlate_procfs::hypervisor(root)?;
     let times = root.reading("/proc/stat").lines(|line| line.starts_with("cpu "));
     let all = Stat::parse(times.text()?).all()?;
     let share = all.steal?.saturating_mul(10_000).checked_div(all.whole)?;
-    let verdict = if share >= FELT { Verdict::Costs } else { Verdict::Note };
+    let verdict = if share >= NOTICEABLE_STEAL { Verdict::Costs } else { Verdict::Note };
     let found = format!("the host took {}.{:02} % of CPU time since boot (steal)", share / 100, share % 100);
-    let draft = finding(FindingId::Steal, verdict, found).seen(&times).why(
+    let draft = finding(FindingId::Steal, verdict, found).evidence(&times).why(
         "While time is stolen the virtual CPU stands still, and so does every thread on it. Not every \
             host reports it.",
     );
-    let mend = |draft: Draft| on_the_host(root, draft, &hypervisor.name);
-    Some(draft.when(verdict == Verdict::Costs, mend).end())
+    let add_remedy = |draft: FindingDraft| add_host_remedy(root, draft, &hypervisor.name);
+    Some(draft.when(verdict == Verdict::Costs, add_remedy).finish())
 }

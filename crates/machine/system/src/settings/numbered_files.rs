@@ -25,11 +25,11 @@ const LONGEST_COMMAND: usize = 200;
 impl NumberedFiles {
     /// Reads the file `name` of every entry of `directory` whose name is `stem` and a number.
     pub(crate) fn list(root: &Root, directory: &str, stem: &str, name: &str) -> Self {
-        let numbered = |entry: &str| {
+        let has_number = |entry: &str| {
             let number = entry.strip_prefix(stem).filter(|number| !number.is_empty());
             number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
         };
-        let entries = root.list(directory).into_iter().filter(|entry| numbered(entry));
+        let entries = root.list(directory).into_iter().filter(|entry| has_number(entry));
         let read = |entry: String| {
             let reading = root.reading(format!("{directory}/{entry}/{name}"));
             (entry, reading)
@@ -45,23 +45,23 @@ impl NumberedFiles {
         }
     }
 
-    /// The entries with a value for which `wanted` is true.
+    /// The entries with a value for which `predicate` is true.
     #[must_use]
-    pub(crate) fn filter_values(&self, wanted: impl Fn(&str) -> bool) -> Self {
-        self.filter(|_, reading| reading.text().is_some_and(&wanted))
+    pub(crate) fn filter_values(&self, predicate: impl Fn(&str) -> bool) -> Self {
+        self.filter(|_, reading| reading.text().is_some_and(&predicate))
     }
 
-    /// The entries with a number for which `wanted` is true.
+    /// The entries with a number for which `predicate` is true.
     #[must_use]
-    pub(crate) fn filter_numbers(&self, wanted: impl Fn(u32) -> bool) -> Self {
-        self.filter(|number, _| wanted(number))
+    pub(crate) fn filter_numbers(&self, predicate: impl Fn(u32) -> bool) -> Self {
+        self.filter(|number, _| predicate(number))
     }
 
     /// Keeps the pattern if all entries remain.
-    fn filter(&self, wanted: impl Fn(u32, &Reading) -> bool) -> Self {
+    fn filter(&self, predicate: impl Fn(u32, &Reading) -> bool) -> Self {
         let is_wanted = |(entry, reading): &&(String, Reading)| {
             let number = entry.strip_prefix(&self.stem).and_then(|number| number.parse().ok());
-            number.is_some_and(|number| wanted(number, reading))
+            number.is_some_and(|number| predicate(number, reading))
         };
         let entries: Vec<_> = self.entries.iter().filter(is_wanted).cloned().collect();
         let pattern = self.pattern.clone().filter(|_| entries.len() == self.entries.len());

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Refusal, Tested, Verdict};
+use howlate_analyse::compare::{
+    Compared, Design, ExtrapolationRefusal, Inconclusive, Maximum, Tested, Verdict,
+};
 use howlate_model::Margin;
 
 use super::{ComparisonReport, gate, headline, next_step, omitted_pairs, summary, wording, worth_reading};
@@ -167,7 +169,8 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let refusals: Vec<Refusal> = rows.iter().filter_map(|(_, maximum)| maximum.not_extrapolated).collect();
+    let refusals: Vec<ExtrapolationRefusal> =
+        rows.iter().filter_map(|(_, maximum)| maximum.not_extrapolated).collect();
     // An empty column is not shown; the reason is below the table.
     let none = if refusals.len() == rows.len() { "" } else { "–" };
     rows.into_iter().for_each(|(name, maximum)| table.row(maximum_row(name, maximum, none)));

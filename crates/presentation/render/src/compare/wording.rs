@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use howlate_analyse::compare::{
-    Compared, Comparison, Design, Difference, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
+    Compared, Comparison, Design, Difference, ExtrapolationRefusal, Inconclusive, LeftOut, Statistic, Tested,
+    Verdict,
 };
 use howlate_analyse::{Analysis, slowest_covered};
 use howlate_model::{Caveat, MonotonicTime, Property, PropertyValue, Span};
@@ -252,10 +253,10 @@ pub(crate) fn short_pairs(tested: &Tested) -> Option<String> {
 }
 
 /// Why nothing is extrapolated: each reason once.
-pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
+pub(super) fn refusals(refusals: &[ExtrapolationRefusal]) -> Vec<String> {
     let mut lines = Vec::new();
-    let clusters = |refusal: &Refusal| match refusal {
-        Refusal::TooFewClusters { clusters, needed } => Some((*clusters, *needed)),
+    let clusters = |refusal: &ExtrapolationRefusal| match refusal {
+        ExtrapolationRefusal::TooFewClusters { clusters, needed } => Some((*clusters, *needed)),
         _ => None,
     };
     let cluster_counts: Vec<(usize, usize)> = refusals.iter().filter_map(clusters).collect();
@@ -270,12 +271,12 @@ pub(super) fn refusals(refusals: &[Refusal]) -> Vec<String> {
     }
     for refusal in refusals {
         let line = match refusal {
-            Refusal::TooFewClusters { .. } => continue,
-            Refusal::HalvesDiffer { .. } => {
+            ExtrapolationRefusal::TooFewClusters { .. } => continue,
+            ExtrapolationRefusal::HalvesDiffer { .. } => {
                 "the first half of the run differs from the second: the machine changed"
             }
-            Refusal::HeavyTail { .. } => "the tail may be unbounded",
-            Refusal::NoFit => "no usual tail model fits",
+            ExtrapolationRefusal::HeavyTail { .. } => "the tail may be unbounded",
+            ExtrapolationRefusal::NoFit => "no usual tail model fits",
         };
         let line = format!("\"Once an hour\" is not extrapolated where {line}.");
         if !lines.contains(&line) {

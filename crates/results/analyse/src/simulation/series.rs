@@ -1,35 +1,35 @@
-//! Machines whose wake-ups are late in known ways.
+//! Simulated latencies with known behaviour.
 
 use std::fmt;
 
 use howlate_model::Span;
 
-/// How a machine's lateness behaves.
+/// The behaviour of a machine's latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Series {
-    /// Every wake-up for itself.
+    /// Independent latencies.
     Independent,
-    /// Like its neighbours, and like what was half a second ago: what idle machines look like.
+    /// Correlated with the neighbours and with those of half a second ago, as on idle machines.
     Autoregressive,
-    /// The level wanders over so many seconds, as beside other work.
+    /// The level drifts over this many seconds, as with other work on the machine.
     Drifting(u32),
-    /// Spells of disturbance, and rare bursts far later than all else.
+    /// Spells of disturbance, and rare bursts that are far later.
     Mixture,
-    /// Every fiftieth by itself, so far that it has no variance.
+    /// Every fiftieth latency, independently, from a tail with infinite variance.
     HeavyTail,
-    /// Every wake-up for itself, told in steps of 4 µs.
+    /// Independent latencies, rounded up to 4 µs.
     Steps,
-    /// Now fast, now slow, for so many seconds each, as where a hypervisor or a governor decides.
+    /// A fast and a slow state of this many seconds each, as with a hypervisor or a frequency governor.
     TwoStates(u32),
-    /// Once in 20 s, all wake-ups of so many milliseconds are far later than all else.
+    /// Once in 20 s, all wake-ups of this many milliseconds are far later.
     Bursts(u32),
 }
 
 impl Series {
-    /// What a run as short as most here sees all of.
+    /// The series that short runs cover.
     pub const ALL: [Self; 4] = [Self::Independent, Self::Autoregressive, Self::Drifting(5), Self::Mixture];
 
-    /// Those, and what changes more slowly than runs last.
+    /// These, and series that change more slowly than runs last.
     pub const MACHINES: [Self; 12] = [
         Self::Independent,
         Self::Autoregressive,
@@ -45,7 +45,7 @@ impl Series {
         Self::Bursts(300),
     ];
 
-    /// After how many wake-ups the level has lost most of its memory; how far it goes, as a logarithm.
+    /// Correlation time of the level in wake-ups, and its standard deviation as a logarithm.
     fn level(self) -> (f64, f64) {
         match self {
             Self::Independent | Self::HeavyTail | Self::Steps | Self::Bursts(_) => (1.0, 0.0),
@@ -56,7 +56,7 @@ impl Series {
         }
     }
 
-    /// How long what it does lasts, or how long it takes until it is done again: whoever watches it for less sees a part.
+    /// The duration of its slowest change, or the time between two: a shorter run sees only a part.
     pub fn slowest(self) -> Span {
         match self {
             Self::Independent | Self::HeavyTail | Self::Steps => Span::ZERO,
@@ -88,30 +88,30 @@ impl fmt::Display for Series {
 const PER_SECOND: f64 = 1_000.0;
 /// Latency of a quiet wake-up, in nanoseconds.
 const QUIET: f64 = 20_000.0;
-/// Memory from wake-up to wake-up, and how far single ones go.
+/// Correlation of successive wake-ups, and the standard deviation of single ones as a logarithm.
 const FAST: f64 = 0.9;
 const SINGLE: f64 = 0.2;
-/// Spells: how probable one begins, ends, and by how much it is later.
+/// Spells: the probabilities that one begins and ends, and the factor of its latencies.
 const SPELL_BEGINS: f64 = 1.0 / 1_000.0;
 const SPELL_ENDS: f64 = 1.0 / 30.0;
 const SPELL: f64 = 4.0;
-/// The other of two states: how much slower it is.
+/// The factor of the slow state.
 const SLOWER: f64 = 1.6;
-/// Bursts: how probable one begins and ends. Its sizes have a Pareto tail.
+/// Bursts: the probabilities that one begins and ends. Their sizes have a Pareto tail.
 const BURST_BEGINS: f64 = 1.0 / 2_000.0;
 const BURST_ENDS: f64 = 1.0 / 3.0;
-/// Long bursts: how far apart they are, how much later they are at least, and the exponent of their tail.
+/// Long bursts: time between two, least factor, and exponent of their tail.
 const BETWEEN_BURSTS: Span = Span::from_secs(20);
 const BURST: f64 = 20.0;
 const BURST_TAIL: f64 = 1.5;
-/// A heavy tail: its share and its exponent.
+/// The heavy tail: its share and its exponent.
 const FAR: f64 = 0.02;
 const FAR_TAIL: f64 = 1.2;
-/// What latencies are told in, where they are told in steps.
+/// The step of [`Series::Steps`], in nanoseconds.
 const STEP: f64 = 4_000.0;
 
-/// A machine, wake-up by wake-up.
-pub(crate) struct Simulated {
+/// Generates the latencies of a machine, wake-up by wake-up.
+pub(crate) struct LatencyGenerator {
     series: Series,
     pub(crate) random: fastrand::Rng,
     level: f64,
@@ -119,60 +119,60 @@ pub(crate) struct Simulated {
     in_spell: bool,
     in_burst: bool,
     is_slow: bool,
-    /// By how many times the long burst that it is in makes it later; 1 in none.
+    /// The factor of the present long burst; 1 outside of bursts.
     burst: f64,
 }
 
-impl Simulated {
+impl LatencyGenerator {
     /// A machine that has run for a long time already.
     pub(crate) fn new(series: Series, seed: u64) -> Self {
         let random = fastrand::Rng::with_seed(seed);
         let (in_spell, in_burst) = (false, false);
-        let mut machine =
+        let mut generator =
             Self { series, random, level: 0.0, fast: 0.0, in_spell, in_burst, is_slow: false, burst: 1.0 };
-        machine.is_slow = matches!(series, Series::TwoStates(_)) && machine.random.bool();
+        generator.is_slow = matches!(series, Series::TwoStates(_)) && generator.random.bool();
         if let Series::Bursts(millis) = series {
             let share = f64::from(millis) / (BETWEEN_BURSTS.as_secs_f64() * PER_SECOND);
-            machine.burst = if machine.random.f64() < share { machine.burst() } else { 1.0 };
+            generator.burst = if generator.random.f64() < share { generator.new_burst() } else { 1.0 };
         }
-        machine.level = machine.normal();
-        machine.fast = machine.normal();
+        generator.level = generator.normal();
+        generator.fast = generator.normal();
         (0..200).for_each(|_| {
-            machine.latency();
+            generator.latency();
         });
-        machine
+        generator
     }
 
-    /// Bell-shaped, with variance 1.
+    /// Approximately normal, with mean 0 and variance 1.
     fn normal(&mut self) -> f64 {
         2.0 * ((0..3).map(|_| self.random.f64()).sum::<f64>() - 1.5)
     }
 
     /// The next wake-up's latency in nanoseconds.
     pub(crate) fn latency(&mut self) -> f64 {
-        let (memory, far) = self.series.level();
+        let (correlation_time, deviation) = self.series.level();
         let single = |machine: &mut Self| QUIET * (SINGLE * machine.normal()).exp();
         match self.series {
             Series::Independent => return single(self),
-            Series::HeavyTail => return single(self) * self.far(),
+            Series::HeavyTail => return single(self) * self.heavy_tail_factor(),
             Series::Steps => return STEP * (single(self) / STEP).ceil(),
-            Series::Bursts(millis) => return single(self) * self.in_long_burst(f64::from(millis)),
+            Series::Bursts(millis) => return single(self) * self.long_burst_factor(f64::from(millis)),
             Series::Autoregressive | Series::Drifting(_) | Series::Mixture | Series::TwoStates(_) => {}
         }
-        let stays = 1.0 - 1.0 / memory;
-        self.level = stays * self.level + (1.0 - stays * stays).sqrt() * self.normal();
+        let correlation = 1.0 - 1.0 / correlation_time;
+        self.level = correlation * self.level + (1.0 - correlation * correlation).sqrt() * self.normal();
         self.fast = FAST * self.fast + (1.0 - FAST * FAST).sqrt() * self.normal();
-        let latency = QUIET * (far * self.level + SINGLE * self.fast).exp();
+        let latency = QUIET * (deviation * self.level + SINGLE * self.fast).exp();
         match self.series {
-            Series::Mixture => latency * self.disturbed(),
-            Series::TwoStates(seconds) => latency * self.slowed(f64::from(seconds) * PER_SECOND),
+            Series::Mixture => latency * self.disturbance_factor(),
+            Series::TwoStates(seconds) => latency * self.state_factor(f64::from(seconds) * PER_SECOND),
             _ => latency,
         }
     }
 
-    /// By how many times the state that it is in makes it later; each lasts for so many wake-ups.
-    fn slowed(&mut self, lasts: f64) -> f64 {
-        self.is_slow ^= self.random.f64() < 1.0 / lasts;
+    /// The factor of the present state; states last for `wakeups` on average.
+    fn state_factor(&mut self, wakeups: f64) -> f64 {
+        self.is_slow ^= self.random.f64() < 1.0 / wakeups;
         if self.is_slow { SLOWER } else { 1.0 }
     }
 
@@ -181,27 +181,27 @@ impl Simulated {
         self.random.f64().max(1e-9).powf(-1.0 / exponent)
     }
 
-    fn far(&mut self) -> f64 {
+    fn heavy_tail_factor(&mut self) -> f64 {
         if self.random.f64() < FAR { self.pareto(FAR_TAIL).min(1e6) } else { 1.0 }
     }
 
-    /// By how many times a new burst makes it later.
-    fn burst(&mut self) -> f64 {
+    /// The factor of a new long burst.
+    fn new_burst(&mut self) -> f64 {
         BURST * (1.0 + self.pareto(BURST_TAIL))
     }
 
-    /// Bursts of so many wake-ups.
-    fn in_long_burst(&mut self, lasts: f64) -> f64 {
+    /// The factor of the long burst, if any; bursts last for `wakeups` on average.
+    fn long_burst_factor(&mut self, wakeups: f64) -> f64 {
         if self.random.f64() < 1.0 / (BETWEEN_BURSTS.as_secs_f64() * PER_SECOND) {
-            self.burst = self.burst();
-        } else if self.burst > 1.0 && self.random.f64() < 1.0 / lasts {
+            self.burst = self.new_burst();
+        } else if self.burst > 1.0 && self.random.f64() < 1.0 / wakeups {
             self.burst = 1.0;
         }
         if self.burst > 1.0 { self.burst * (0.3 * self.normal()).exp() } else { 1.0 }
     }
 
-    /// By how many times a disturbance makes it later.
-    fn disturbed(&mut self) -> f64 {
+    /// The factor of spells and short bursts.
+    fn disturbance_factor(&mut self) -> f64 {
         self.in_spell = self.random.f64() < if self.in_spell { 1.0 - SPELL_ENDS } else { SPELL_BEGINS };
         self.in_burst = self.random.f64() < if self.in_burst { 1.0 - BURST_ENDS } else { BURST_BEGINS };
         let burst = if self.in_burst { 10.0 / self.random.f64().max(1e-9).sqrt() } else { 1.0 };

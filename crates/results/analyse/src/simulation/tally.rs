@@ -1,4 +1,4 @@
-//! How often a statement was true.
+//! Counts how often statements are true in trials.
 
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -10,72 +10,67 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 use super::series::Series;
 use crate::slowest_covered;
 
-/// A statement that is made with a stated confidence, and how often it was true.
+/// A statement, and how often it was true.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tally {
-    /// What is stated.
+pub struct StatementTally {
     pub statement: String,
-    /// How often it is to be true; `None` for what is only told.
-    pub stated: Option<f64>,
-    /// How often it was.
-    pub kept: u64,
-    /// Of so many trials.
+    /// The share of trials in which it must be true; `None` if it is only reported.
+    pub required_share: Option<f64>,
+    /// Trials in which it was true.
+    pub times_true: u64,
     pub trials: u64,
 }
 
-/// By how much a share may fall short of what is stated: what is left of exactness in short recordings, and of
-/// chance in a thousand trials.
+/// A share may be lower than required by this much: the approximation in short recordings, and chance in a thousand trials.
 const SLACK: f64 = 0.02;
 
-impl Tally {
-    /// The share of trials in which it was true.
+impl StatementTally {
+    /// The share of trials in which the statement was true.
     pub fn share(&self) -> f64 {
-        self.kept as f64 / self.trials.max(1) as f64
+        self.times_true as f64 / self.trials.max(1) as f64
     }
 
-    /// Whether it holds, as far as so many trials can tell.
+    /// Whether the statement is true often enough, as far as this number of trials can show.
     pub fn holds(&self) -> bool {
-        self.stated.is_none_or(|stated| {
-            self.trials > 0 && (self.share() >= stated - SLACK || self.is_chance(stated))
+        self.required_share.is_none_or(|required| {
+            self.trials > 0 && (self.share() >= required - SLACK || self.is_chance(required))
         })
     }
 
-    /// Whether so few trials fall that far short once in a thousand times or more often, though what is stated is so. Of
-    /// a thousand trials nothing is put down to chance that [`SLACK`] does not hold.
-    fn is_chance(&self, stated: f64) -> bool {
+    /// Whether the shortfall has a probability above 0.001 at the required share. From a thousand trials on, only [`SLACK`] counts.
+    fn is_chance(&self, required: f64) -> bool {
         self.trials < 1_000
-            && Binomial::new(stated, self.trials).is_ok_and(|trials| trials.cdf(self.kept) > 0.001)
+            && Binomial::new(required, self.trials).is_ok_and(|trials| trials.cdf(self.times_true) > 0.001)
     }
 }
 
-/// One statement of a trial: what, how often it is to be true, whether it was.
+/// A statement of one trial: its text, the required share of [`StatementTally`], and whether it is true.
 pub(crate) type Observation = (String, Option<f64>, bool);
 
-/// What statements about a machine are made for: changes that a run sees often enough.
+/// Whether a series changes fast enough for the statements of a run to apply to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope {
     pub(crate) is_covered: bool,
 }
 
 impl Scope {
-    /// Of a run that lasts so long.
-    pub(crate) fn of(series: Series, run: Span) -> Self {
+    /// The scope of a run of this length.
+    pub(crate) fn of_run(series: Series, run: Span) -> Self {
         Self::within(series, slowest_covered(run))
     }
 
-    /// Of what covers changes up to so slow ones.
+    /// The scope of statements that cover changes up to `slowest`.
     pub(crate) fn within(series: Series, slowest: Span) -> Self {
         Self { is_covered: series.slowest() <= slowest }
     }
 
-    /// Of what does not depend on how slowly a machine changes.
-    pub(crate) const fn of_any() -> Self {
+    /// The scope of statements that do not depend on how slowly the machine changes.
+    pub(crate) const fn any() -> Self {
         Self { is_covered: true }
     }
 
-    /// A statement that is made with 95 % confidence. Of a machine that changes more slowly than is covered nothing is stated; how
-    /// often it would be true is told all the same.
-    pub(crate) fn observed(self, statement: String, is_true: bool) -> Observation {
+    /// A statement with 95 % confidence. For a series that changes too slowly nothing is required; how often it is true is reported.
+    pub(crate) fn observation(self, statement: String, is_true: bool) -> Observation {
         match self.is_covered {
             true => (statement, Some(0.95), is_true),
             false => (format!("{statement} (not covered)"), None, is_true),
@@ -83,24 +78,27 @@ impl Scope {
     }
 }
 
-/// Runs a trial with each of `seeds` on all CPUs, and counts what each said; in the order in which it was first said.
-pub(crate) fn tallied(seeds: Range<u64>, trial: impl Fn(u64) -> Vec<Observation> + Sync) -> Vec<Tally> {
+/// Runs a trial with each of `seeds`, on all CPUs, and tallies the statements in the order of their first occurrence.
+pub(crate) fn run_trials(
+    seeds: Range<u64>,
+    trial: impl Fn(u64) -> Vec<Observation> + Sync,
+) -> Vec<StatementTally> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let part = |first: usize| seeds.clone().skip(first).step_by(threads).flat_map(&trial).collect::<Vec<_>>();
     let parts: Vec<Vec<Observation>> = thread::scope(|scope| {
         let part = &part;
         let running: Vec<_> = (0..).take(threads).map(|first| scope.spawn(move || part(first))).collect();
-        running.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
-    let mut tallies: Vec<Tally> = Vec::new();
-    for (statement, stated, true_here) in parts.into_iter().flatten() {
-        let known = tallies.iter().position(|one| one.statement == statement);
-        let place = known.unwrap_or_else(|| {
-            tallies.push(Tally { statement, stated, kept: 0, trials: 0 });
+    let mut tallies: Vec<StatementTally> = Vec::new();
+    for (statement, required_share, is_true) in parts.into_iter().flatten() {
+        let index = tallies.iter().position(|tally| tally.statement == statement);
+        let index = index.unwrap_or_else(|| {
+            tallies.push(StatementTally { statement, required_share, times_true: 0, trials: 0 });
             tallies.len() - 1
         });
-        tallies[place].kept += u64::from(true_here);
-        tallies[place].trials += 1;
+        tallies[index].times_true += u64::from(is_true);
+        tallies[index].trials += 1;
     }
     tallies
 }

@@ -1,59 +1,54 @@
-//! Beyond what was seen: only where it is sound, and refused with the reason where it is not.
+//! Extrapolates the maximum of an hour, only where that is sound.
 //!
-//! Latencies of a computer are mixtures of causes, rare ones among them. A fit to what was seen knows
-//! nothing of a cause that did not act, so even a fit that passes every gate is no bound.
+//! Latencies of a computer are mixtures of causes, some of them rare. A fit contains nothing of a cause
+//! that did not occur, so even a fit that passes every check is no bound.
 //! Sources: Griffin & Burns, WCET 2010; Santinelli et al., WCET 2014; TailID, ECRTS 2025.
 
 use serde::Serialize;
 
-use super::LateWakeups;
+use super::late_wakeups::LateWakeups;
 use super::pareto::Pareto;
 use crate::compare::block_series::Piece;
 use crate::compare::mann_whitney::MannWhitney;
 use crate::compare::ordered;
 
-/// Fewer clusters do not fix a tail.
+/// Fewer clusters do not determine a tail.
 const LEAST_CLUSTERS: usize = 50;
-/// From this shape on, the spread has no bound.
+/// From this shape on, the variance is infinite.
 const MOST_SHAPE: f64 = 0.5;
-/// Halves that differ with a smaller p are not one population.
-const HALVES_DIFFER: f64 = 0.05;
-/// Fits to simulated data, for the interval.
-const SIMULATIONS: usize = 500;
+/// Halves with a smaller p value of their difference are not one population.
+const LEAST_HALVES_P: f64 = 0.05;
+/// Bootstrap samples for the interval.
+const BOOTSTRAP_SAMPLES: usize = 500;
 
 /// A fitted tail.
 #[derive(Clone, Debug, Serialize)]
 pub struct Extrapolation {
     /// The latency that an hour exceeds once on average, in nanoseconds.
     pub hourly_ns: f64,
-    /// 95 % interval of it, by parametric bootstrap.
+    /// 95 % interval of `hourly_ns`, by parametric bootstrap.
     pub interval_ns: (f64, f64),
     /// Shape of the fitted generalised Pareto distribution.
     pub shape: f64,
-    /// Its scale in nanoseconds.
+    /// Scale of the distribution, in nanoseconds.
     pub scale_ns: f64,
     /// The threshold above which it was fitted, in nanoseconds.
     pub threshold_ns: f64,
-    /// Clusters of late wake-ups that it was fitted to.
+    /// Number of clusters of late wake-ups in the fit.
     pub clusters: usize,
-    /// For a look at the fit: latencies that were seen, and what the fit says of the same rank.
+    /// Measured latencies, and the fitted ones of the same rank (the points of a QQ plot).
     pub seen_and_fitted_ns: Vec<(f64, f64)>,
 }
 
-/// Why nothing is said of what was not seen.
+/// Why a maximum is not extrapolated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
-pub enum Refusal {
-    /// Too few clusters of late wake-ups.
-    TooFewClusters {
-        /// How many there are.
-        clusters: usize,
-        /// How many it takes.
-        needed: usize,
-    },
+pub enum ExtrapolationRefusal {
+    /// There are too few clusters of late wake-ups.
+    TooFewClusters { clusters: usize, needed: usize },
     /// The first half of the run differs from the second: the machine changed.
     HalvesDiffer {
-        /// How probable that is by chance.
+        /// The probability of such a difference by chance.
         p: f64,
     },
     /// The tail may be so heavy that any large value fits it.
@@ -65,23 +60,26 @@ pub enum Refusal {
     NoFit,
 }
 
-/// Extrapolates what `late` and the maxima of `pieces` say of one hour, from `hours` of it.
+/// Extrapolates the maximum of an hour from the late wake-ups of `hours`, after comparing the maxima of `pieces`.
 pub(crate) fn extrapolate(
     late: &LateWakeups,
     pieces: &[Piece],
     hours: f64,
     seed: u64,
-) -> Result<Extrapolation, Refusal> {
+) -> Result<Extrapolation, ExtrapolationRefusal> {
     let clusters = late.clusters();
     if clusters.len() < LEAST_CLUSTERS {
-        return Err(Refusal::TooFewClusters { clusters: clusters.len(), needed: LEAST_CLUSTERS });
+        return Err(ExtrapolationRefusal::TooFewClusters {
+            clusters: clusters.len(),
+            needed: LEAST_CLUSTERS,
+        });
     }
-    halves_agree(pieces)?;
+    check_halves(pieces)?;
     let excesses: Vec<f64> = clusters.iter().map(|largest| largest - late.threshold).collect();
-    let fit = Pareto::fit(&excesses).ok_or(Refusal::NoFit)?;
+    let fit = Pareto::fit(&excesses).ok_or(ExtrapolationRefusal::NoFit)?;
     let shape_at_most = fit.shape + 1.96 * fit.shape_error(excesses.len());
     if shape_at_most >= MOST_SHAPE {
-        return Err(Refusal::HeavyTail { shape_at_most });
+        return Err(ExtrapolationRefusal::HeavyTail { shape_at_most });
     }
     let per_hour = clusters.len() as f64 / hours;
     Ok(Extrapolation {
@@ -91,17 +89,17 @@ pub(crate) fn extrapolate(
         scale_ns: fit.scale,
         threshold_ns: late.threshold,
         clusters: clusters.len(),
-        seen_and_fitted_ns: compared(fit, late.threshold, &clusters),
+        seen_and_fitted_ns: quantile_pairs(fit, late.threshold, &clusters),
     })
 }
 
-/// Whether the maxima of blocks of the first half are like those of the second.
-fn halves_agree(pieces: &[Piece]) -> Result<(), Refusal> {
+/// Refuses if the maxima of blocks of the first half differ from those of the second.
+fn check_halves(pieces: &[Piece]) -> Result<(), ExtrapolationRefusal> {
     let maxima: Vec<f64> =
         pieces.iter().filter_map(|piece| piece.latency.max()).map(|max| max.as_nanos() as f64).collect();
     let (first, second) = maxima.split_at(maxima.len() / 2);
     let p = MannWhitney::from_samples(first, second).p();
-    if p < HALVES_DIFFER { Err(Refusal::HalvesDiffer { p }) } else { Ok(()) }
+    if p < LEAST_HALVES_P { Err(ExtrapolationRefusal::HalvesDiffer { p }) } else { Ok(()) }
 }
 
 /// 95 % interval of the hourly level, from fits to samples of the fit itself.
@@ -111,7 +109,7 @@ fn bootstrap(fit: Pareto, threshold: f64, per_hour: f64, n: usize, seed: u64) ->
         let sample: Vec<f64> = (0..n).map(|_| fit.quantile(random.f64())).collect();
         Some(Pareto::fit(&sample)?.level(threshold, per_hour))
     };
-    let levels = ordered(&(0..SIMULATIONS).filter_map(|_| level()).collect::<Vec<_>>());
+    let levels = ordered(&(0..BOOTSTRAP_SAMPLES).filter_map(|_| level()).collect::<Vec<_>>());
     let cut = levels.len() / 40;
     match levels.as_slice() {
         [] => (threshold, threshold),
@@ -119,11 +117,11 @@ fn bootstrap(fit: Pareto, threshold: f64, per_hour: f64, n: usize, seed: u64) ->
     }
 }
 
-/// The values seen against the fitted ones of the same rank (a QQ plot's points).
-fn compared(fit: Pareto, threshold: f64, clusters: &[f64]) -> Vec<(f64, f64)> {
+/// The measured values and the fitted ones of the same rank.
+fn quantile_pairs(fit: Pareto, threshold: f64, clusters: &[f64]) -> Vec<(f64, f64)> {
     let n = clusters.len() as f64;
-    let fitted = |place: usize| (threshold + fit.quantile((place as f64 + 0.5) / n)).round();
-    ordered(clusters).into_iter().enumerate().map(|(place, seen)| (seen, fitted(place))).collect()
+    let fitted = |rank: usize| (threshold + fit.quantile((rank as f64 + 0.5) / n)).round();
+    ordered(clusters).into_iter().enumerate().map(|(rank, measured)| (measured, fitted(rank))).collect()
 }
 
 #[cfg(test)]
@@ -131,7 +129,7 @@ mod tests {
     use super::*;
     use crate::compare::block_series::testing::piece;
 
-    /// Blocks of a second whose worst wake-ups are drawn from `tail`, above 1 000 ns.
+    /// Blocks of a second whose worst wake-ups are distributed as `tail` above 1 000 ns.
     fn blocks(seconds: u32, tail: impl Fn(u32, f64) -> f64) -> Vec<Piece> {
         // Every share of the tail once, in an order without a pattern.
         let share = |second: u32| (f64::from(second * 7_919 % seconds) + 0.5) / f64::from(seconds);
@@ -145,7 +143,7 @@ mod tests {
         (0..seconds).map(block).collect()
     }
 
-    fn tried(pieces: &[Piece]) -> Result<Extrapolation, Refusal> {
+    fn extrapolate_pieces(pieces: &[Piece]) -> Result<Extrapolation, ExtrapolationRefusal> {
         extrapolate(
             &LateWakeups::from_pieces(pieces),
             pieces,
@@ -157,7 +155,7 @@ mod tests {
     #[test]
     fn a_light_tail_is_extrapolated_to_what_it_is() {
         // Exponential with a mean of 10 µs: an hour exceeds 1 µs + 10 µs · ln 3600 = 82.9 µs once.
-        let found = tried(&blocks(400, |_, u| -10_000.0 * u.ln())).unwrap();
+        let found = extrapolate_pieces(&blocks(400, |_, u| -10_000.0 * u.ln())).unwrap();
         assert!(found.interval_ns.0 < 82_900.0 && 82_900.0 < found.interval_ns.1, "{found:?}");
         assert_eq!((found.clusters, found.seen_and_fitted_ns.len()), (400, 400));
     }
@@ -166,12 +164,12 @@ mod tests {
     fn what_cannot_be_extrapolated_is_refused_with_the_reason() {
         let exponential = |_, u: f64| -10_000.0 * u.ln();
         assert_eq!(
-            tried(&blocks(49, exponential)).unwrap_err(),
-            Refusal::TooFewClusters { clusters: 49, needed: 50 }
+            extrapolate_pieces(&blocks(49, exponential)).unwrap_err(),
+            ExtrapolationRefusal::TooFewClusters { clusters: 49, needed: 50 }
         );
         let drifting = blocks(200, |second, u| exponential(second, u) * if second < 100 { 1.0 } else { 3.0 });
-        assert!(matches!(tried(&drifting), Err(Refusal::HalvesDiffer { .. })));
+        assert!(matches!(extrapolate_pieces(&drifting), Err(ExtrapolationRefusal::HalvesDiffer { .. })));
         let heavy = blocks(200, |_, u| 10_000.0 * (u.powf(-0.8) - 1.0));
-        assert!(matches!(tried(&heavy), Err(Refusal::HeavyTail { .. })));
+        assert!(matches!(extrapolate_pieces(&heavy), Err(ExtrapolationRefusal::HeavyTail { .. })));
     }
 }

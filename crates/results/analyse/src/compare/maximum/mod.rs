@@ -1,7 +1,7 @@
-//! What a maximum is worth: never compared as such, for of two equal conditions one always has the larger.
+//! Maxima, and what they support: they are not compared as such, since of two equal conditions one always has the larger.
 
-mod clusters;
 mod extrapolation;
+mod late_wakeups;
 mod pareto;
 
 use howlate_model::{Distribution, Latency, Span, WORST_KEPT, WorstWakeup};
@@ -10,52 +10,45 @@ use serde::Serialize;
 use super::block_series::Piece;
 use crate::bound::Maxima;
 use crate::exceedance::{new_maximum_probability, rate_at_most};
-pub use extrapolation::{Extrapolation, Refusal};
-
-/// A new cluster of late wake-ups begins after this long without any: longer than what one cause
-/// usually keeps busy, and the blocks that are recorded.
-const CLUSTER_GAP: Span = Span::from_secs(1);
+pub use extrapolation::{Extrapolation, ExtrapolationRefusal};
+use late_wakeups::LateWakeups;
 
 const HOUR: f64 = 3_600.0;
 
 /// The largest latency of a condition, and what it supports.
 #[derive(Clone, Debug, Serialize)]
 pub struct Maximum {
-    /// The largest latency seen.
     #[serde(rename = "max_ns")]
     pub max: Latency,
-    /// In so many planned wake-ups: those that happened, and those that were swallowed by a late one.
+    /// Planned wake-ups: those that happened, and those that a late wake-up swallowed.
     pub count: u64,
     /// Wake-ups that happened.
     pub happened: u64,
     /// Wake-ups that late ones swallowed.
     pub swallowed: u64,
-    /// In this time, that of other conditions not counted.
+    /// The measured time, without that of other conditions.
     #[serde(rename = "covered_ns")]
     pub covered: Span,
-    /// Later wake-ups than this that one hour may bring, at the confidence asked for; those that come together
-    /// counted once.
+    /// Upper bound of the number of later wake-ups per hour, at the requested confidence; a cluster counts once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub later_per_hour_at_most: Option<f64>,
-    /// At most one wake-up in this many is later, at the same confidence; late ones that come together
-    /// counted once.
+    /// At most one wake-up in this many is later, at the same confidence; a cluster counts once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub later_at_most_one_in: Option<u64>,
-    /// The share of late wake-ups that are not repetitions of one another.
+    /// The share of late wake-ups that are independent; the inverse of the mean cluster size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extremal_index: Option<f64>,
-    /// The probability that the next hour brings a later one although nothing changes.
+    /// The probability of a later wake-up in the next hour if nothing changes.
     pub beaten_next_hour: f64,
-    /// The level that an hour exceeds once on average, where extrapolating is sound.
+    /// The latency that an hour exceeds once on average; `None` where extrapolation is not sound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extrapolated: Option<Extrapolation>,
-    /// Why it is not extrapolated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_extrapolated: Option<Refusal>,
+    pub not_extrapolated: Option<ExtrapolationRefusal>,
 }
 
 impl Maximum {
-    /// What the pieces of one condition say; `None` when there is no wake-up.
+    /// The maximum of the pieces of one condition; `None` without wake-ups.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn from_pieces(pieces: &[Piece], confidence: f64, seed: u64) -> Option<Self> {
         let max = pieces.iter().filter_map(|piece| piece.latency.max()).max()?;
@@ -63,7 +56,7 @@ impl Maximum {
         let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
         let covered = Span::from_nanos(nanos);
         let happened = pieces.iter().map(|piece| piece.happened).sum();
-        let bound = maxima(pieces).bound(happened, &ran(pieces), &worst(pieces), confidence);
+        let bound = maxima(pieces).bound(happened, &happened_latencies(pieces), &worst(pieces), confidence);
         let hours = covered.as_secs_f64() / HOUR;
         // Where no bound holds, none holds for an hour either.
         let per_hour = bound.and_then(|bound| rate_at_most(0, hours / bound.inflation, confidence));
@@ -91,46 +84,19 @@ fn maxima(pieces: &[Piece]) -> Maxima {
     maxima
 }
 
-/// The wake-ups of all that happened: of those that a late one swallowed, it is the only cause.
-fn ran(pieces: &[Piece]) -> Distribution {
+/// The latencies of the wake-ups that happened, without those that a late one swallowed.
+fn happened_latencies(pieces: &[Piece]) -> Distribution {
     let mut all = Distribution::default();
     pieces.iter().for_each(|piece| all.merge(piece.ran()));
     all
 }
 
-/// The worst wake-ups of all.
+/// The worst wake-ups of all pieces, the worst first.
 fn worst(pieces: &[Piece]) -> Vec<WorstWakeup> {
     let mut all: Vec<WorstWakeup> = pieces.iter().flat_map(|piece| &piece.worst).copied().collect();
-    all.sort_by_key(|one| std::cmp::Reverse(one.latency));
+    all.sort_by_key(|wakeup| std::cmp::Reverse(wakeup.latency));
     all.truncate(WORST_KEPT);
     all
-}
-
-/// All wake-ups later than a threshold.
-pub(crate) struct LateWakeups {
-    /// Nanoseconds; every block's list of worst wake-ups is complete above it.
-    pub(crate) threshold: f64,
-    /// Time in seconds, latency in nanoseconds; in order of time.
-    events: Vec<(f64, f64)>,
-}
-
-impl LateWakeups {
-    fn from_pieces(pieces: &[Piece]) -> Self {
-        let last_kept = |piece: &Piece| piece.worst.get(WORST_KEPT - 1).map(|one| one.latency.as_nanos());
-        let threshold = pieces.iter().filter_map(last_kept).max().unwrap_or(0) as f64;
-        let event = |piece: &Piece| {
-            let one = |one: &WorstWakeup| (one.at.as_nanos() as f64 / 1e9, one.latency.as_nanos() as f64);
-            piece.worst.iter().map(one).collect::<Vec<_>>()
-        };
-        let mut events: Vec<_> = pieces.iter().flat_map(event).filter(|one| one.1 > threshold).collect();
-        events.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Self { threshold, events }
-    }
-
-    /// The largest latency of each cluster.
-    pub(crate) fn clusters(&self) -> Vec<f64> {
-        clusters::cluster_maxima(&self.events, CLUSTER_GAP.as_secs_f64())
-    }
 }
 
 #[cfg(test)]
@@ -138,7 +104,7 @@ mod tests {
     use super::*;
     use crate::compare::block_series::testing::piece;
 
-    /// A minute of blocks; in every sixth, a few wake-ups are late at once, each time later by a microsecond.
+    /// A minute of blocks; every sixth has the wake-ups `late`, later by a microsecond per second.
     fn minute(late: &[i64]) -> Vec<Piece> {
         let block = |second: u32| {
             let late = if second.is_multiple_of(6) { late } else { &[] };
@@ -156,7 +122,7 @@ mod tests {
         assert!((maximum.beaten_next_hour - 0.9836).abs() < 5e-5);
         // 2.9957 in a minute at most, if every second were for itself; how alike they are, sixty cannot show.
         assert!((179.7..400.0).contains(&maximum.later_per_hour_at_most.unwrap()), "{maximum:?}");
-        let refused = Refusal::TooFewClusters { clusters: 10, needed: 50 };
+        let refused = ExtrapolationRefusal::TooFewClusters { clusters: 10, needed: 50 };
         assert_eq!((maximum.not_extrapolated, maximum.extrapolated.is_none()), (Some(refused), true));
         assert!(Maximum::from_pieces(&[], 0.95, 1).is_none());
     }

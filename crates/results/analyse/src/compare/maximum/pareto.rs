@@ -1,25 +1,24 @@
-//! The generalised Pareto distribution of what exceeds a high threshold.
+//! The generalised Pareto distribution of excesses over a high threshold.
 //!
 //! Source: Coles, An Introduction to Statistical Modeling of Extreme Values (2001), chapter 4; fit by
 //! probability-weighted moments, Hosking & Wallis, Technometrics 29 (1987).
 
 use crate::compare::ordered;
 
-/// Shape and scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pareto {
-    /// Shape ξ: below 0 there is an upper end; from 0.5 on the spread has no bound.
+    /// Shape ξ: below 0 there is an upper end; from 0.5 on the variance is infinite.
     pub(crate) shape: f64,
     /// Scale σ, in the unit of the values.
     pub(crate) scale: f64,
 }
 
 impl Pareto {
-    /// Fits to the amounts by which a threshold was exceeded.
+    /// Fits the excesses over a threshold; `None` if no distribution fits.
     pub(crate) fn fit(excesses: &[f64]) -> Option<Self> {
         let (sorted, n) = (ordered(excesses), excesses.len() as f64);
         let a0 = crate::autocorrelation::mean(&sorted)?;
-        let weighted = |(place, value): (usize, &f64)| value * (1.0 - ((place + 1) as f64 - 0.35) / n);
+        let weighted = |(index, value): (usize, &f64)| value * (1.0 - ((index + 1) as f64 - 0.35) / n);
         let a1 = sorted.iter().enumerate().map(weighted).sum::<f64>() / n;
         let rest = a0 - 2.0 * a1;
         (rest > 0.0).then(|| Self { shape: 2.0 - a0 / rest, scale: 2.0 * a0 * a1 / rest })
@@ -44,7 +43,7 @@ impl Pareto {
         (top / ((1.0 - 2.0 * shape) * (3.0 - 2.0 * shape)) / n as f64).sqrt()
     }
 
-    /// The excess that a share `quantile` of all stays below.
+    /// The excess at `quantile`.
     pub(crate) fn quantile(&self, quantile: f64) -> f64 {
         self.level(0.0, 1.0 / (1.0 - quantile))
     }
@@ -62,31 +61,31 @@ mod tests {
             (100.0, 20.0, -0.2, 1e-3, 1e6, 174.8811),
             (50.0, 10.0, 0.3, 0.01, 1e8, 2_119.857_8),
         ] {
-            let got = Pareto { shape, scale }.level(threshold, n * share);
-            assert!((got - expected).abs() < 6e-5, "{got}");
+            let level = Pareto { shape, scale }.level(threshold, n * share);
+            assert!((level - expected).abs() < 6e-5, "{level}");
         }
     }
 
     #[test]
     fn the_published_fit() {
-        let known = Pareto { shape: 0.2, scale: 10.0 };
-        let values: Vec<f64> = (1..=100).map(|i| known.quantile((f64::from(i) - 0.5) / 100.0)).collect();
+        let truth = Pareto { shape: 0.2, scale: 10.0 };
+        let values: Vec<f64> = (1..=100).map(|i| truth.quantile((f64::from(i) - 0.5) / 100.0)).collect();
         let fitted = Pareto::fit(&values).unwrap();
         assert!((fitted.shape - 0.193_482).abs() < 5e-7, "{fitted:?}");
         assert!((fitted.scale - 9.970_963).abs() < 5e-7, "{fitted:?}");
         assert_eq!(Pareto::fit(&[]), None);
     }
 
-    /// By simulation: the error says how far fits lie apart.
+    /// By simulation: the standard error is the deviation of many fits.
     #[test]
     fn the_error_of_the_shape_is_that_of_many_fits() {
-        let (known, mut random) = (Pareto { shape: 0.1, scale: 1.0 }, fastrand::Rng::with_seed(1));
+        let (truth, mut random) = (Pareto { shape: 0.1, scale: 1.0 }, fastrand::Rng::with_seed(1));
         let mut shape = || {
-            let values: Vec<f64> = (0..200).map(|_| known.quantile(random.f64())).collect();
+            let values: Vec<f64> = (0..200).map(|_| truth.quantile(random.f64())).collect();
             Pareto::fit(&values).unwrap().shape
         };
         let shapes: Vec<f64> = (0..400).map(|_| shape()).collect();
         let seen = crate::compare::deviation(&shapes).unwrap();
-        assert!((seen / known.shape_error(200) - 1.0).abs() < 0.15, "{seen}");
+        assert!((seen / truth.shape_error(200) - 1.0).abs() < 0.15, "{seen}");
     }
 }

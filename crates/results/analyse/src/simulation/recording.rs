@@ -1,30 +1,36 @@
-//! What simulated machines leave in a recording.
+//! Recordings of simulated machines.
 
 #![allow(clippy::cast_possible_truncation, reason = "simulated latencies are small")]
 
 use howlate_model::{Block, Latency, Line, MonotonicTime, Policy, Span, Wait, Wakeup, Work};
 
-use super::series::Simulated;
+use super::series::LatencyGenerator;
 use crate::compare::Track;
 
-/// All of them wake a thread once per millisecond.
+/// The period of the simulated cyclic thread.
 const PERIOD: Span = Span::from_millis(1);
 
-/// A recording of cyclic conditions that differ in their policy, before anything was measured.
+/// An empty recording of cyclic conditions that differ in their policy.
 pub(crate) fn track(conditions: usize) -> Track {
     let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: PERIOD };
     let mut track = track_of(&vec![work; conditions]);
     let policies = [Policy::OTHER, Policy::Batch].into_iter().cycle();
-    track.analysis.header.conditions.iter_mut().zip(policies).for_each(|(one, policy)| one.policy = policy);
+    track
+        .analysis
+        .header
+        .conditions
+        .iter_mut()
+        .zip(policies)
+        .for_each(|(condition, policy)| condition.policy = policy);
     track
 }
 
-/// A recording of conditions that differ in what they do, before anything was measured.
+/// An empty recording with a condition for each of `works`.
 pub(crate) fn track_of(works: &[Work]) -> Track {
     Track::new(crate::testing::analysis_of(works).header)
 }
 
-/// A recording of cyclic conditions that differ in their timer slack, before anything was measured.
+/// An empty recording of cyclic conditions that differ in their timer slack.
 pub(crate) fn track_by_slack(conditions: usize) -> Track {
     let mut header = track(conditions).analysis.header;
     for (condition, nanos) in header.conditions.iter_mut().zip(1..) {
@@ -34,23 +40,23 @@ pub(crate) fn track_by_slack(conditions: usize) -> Track {
     Track::new(header)
 }
 
-/// A machine and the time on its clock.
-pub(crate) struct Clocked {
-    pub(crate) machine: Simulated,
+/// A simulated machine with a clock.
+pub(crate) struct SimulatedMachine {
+    pub(crate) latencies: LatencyGenerator,
     now: MonotonicTime,
 }
 
-impl Clocked {
-    pub(crate) fn new(machine: Simulated) -> Self {
-        Self { machine, now: MonotonicTime::from_nanos(0) }
+impl SimulatedMachine {
+    pub(crate) fn new(latencies: LatencyGenerator) -> Self {
+        Self { latencies, now: MonotonicTime::from_nanos(0) }
     }
 
-    /// A turn of `wakeups`, each later by `shift`, in the blocks that measuring would cut.
+    /// The blocks of a turn of `wakeups`, each later by `shift` nanoseconds.
     pub(crate) fn turn(&mut self, condition: u32, round: u32, wakeups: u64, shift: f64) -> Vec<Line> {
         self.blocks(condition, round, wakeups, shift).map(|block| Line::Block(Box::new(block))).collect()
     }
 
-    /// The same, one after the other.
+    /// Simulates the blocks of a turn one by one.
     pub(crate) fn blocks(
         &mut self,
         condition: u32,
@@ -58,14 +64,14 @@ impl Clocked {
         wakeups: u64,
         shift: f64,
     ) -> impl Iterator<Item = Block> {
-        let (began, mut left) = (self.now, wakeups);
+        let (start, mut remaining) = (self.now, wakeups);
         std::iter::from_fn(move || {
-            let mut block = self.begun(condition, round);
-            let length = howlate_model::block_length(block.from.since(began));
-            while left > 0 {
-                left -= 1;
+            let mut block = self.empty_block(condition, round);
+            let length = howlate_model::block_length(block.from.since(start));
+            while remaining > 0 {
+                remaining -= 1;
                 self.now = self.now.plus(PERIOD);
-                let late = Latency::from_nanos((self.machine.latency() + shift) as i64);
+                let late = Latency::from_nanos((self.latencies.latency() + shift) as i64);
                 let ran = MonotonicTime::from_nanos(self.now.as_nanos() + late.as_nanos());
                 block.record(Wakeup { expected: self.now, ran }, None);
                 if self.now.since(block.from) >= length {
@@ -77,7 +83,7 @@ impl Clocked {
         })
     }
 
-    fn begun(&self, condition: u32, round: u32) -> Block {
+    fn empty_block(&self, condition: u32, round: u32) -> Block {
         Block { condition, round, from: self.now, until: self.now, ..Block::default() }
     }
 }
