@@ -32,7 +32,7 @@ fn system(name: &str) -> (tempfile::TempDir, Root) {
     (folder, root)
 }
 
-fn status_in_words(status: &TunableStatus) -> String {
+fn describe_status(status: &TunableStatus) -> String {
     match status {
         TunableStatus::Ready => "ready".to_owned(),
         TunableStatus::InForce => "in force".to_owned(),
@@ -44,7 +44,7 @@ fn status_in_words(status: &TunableStatus) -> String {
 }
 
 #[test]
-fn each_system_lists_its_knobs() {
+fn each_system_lists_its_tunables() {
     for name in ["laptop", "raspberry-pi", "rt-kernel", "vm", "container"] {
         let (_folder, root) = system(name);
         let line = |tunable: &'static Tunable| {
@@ -58,7 +58,7 @@ fn each_system_lists_its_knobs() {
                 "{:<8} {:<23} {} ({change})\n",
                 tunable.scope.name(),
                 tunable.name,
-                status_in_words(&state.status)
+                describe_status(&state.status)
             )
         };
         let lines: String = all().map(line).collect();
@@ -69,10 +69,10 @@ fn each_system_lists_its_knobs() {
 }
 
 #[test]
-fn every_knob_has_a_name_of_its_own_and_says_what_it_costs() {
+fn every_tunable_has_a_unique_name_and_a_cost() {
     let names: Vec<&str> = all().map(|tunable| tunable.name).collect();
-    for (place, tunable) in all().enumerate() {
-        assert!(!names[..place].contains(&tunable.name), "{} twice", tunable.name);
+    for (index, tunable) in all().enumerate() {
+        assert!(!names[..index].contains(&tunable.name), "{} twice", tunable.name);
         assert!(!tunable.cost.is_empty() && !tunable.what.is_empty(), "{}", tunable.name);
         assert!(
             tunable.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
@@ -84,7 +84,7 @@ fn every_knob_has_a_name_of_its_own_and_says_what_it_costs() {
 }
 
 #[test]
-fn what_can_be_turned_can_be_had_for_good_and_undone() {
+fn what_can_be_changed_can_be_made_permanent_and_undone() {
     for name in ["laptop", "raspberry-pi", "rt-kernel", "vm"] {
         let (_folder, root) = system(name);
         for tunable in all() {
@@ -102,9 +102,9 @@ fn what_can_be_turned_can_be_had_for_good_and_undone() {
     }
 }
 
-/// What starts a program or a unit sets all of its threads: helpers that compute, and those that are late because of them.
+/// Settings of a program or a unit apply to all of its threads, also to those that compute and make others late.
 #[test]
-fn what_helped_one_thread_is_not_advised_for_all_of_its_program() {
+fn a_setting_for_one_thread_is_not_advised_for_its_whole_program() {
     let (_folder, root) = system("vm");
     for name in ["fifo", "nice", "slice", "timer_slack", "affinity"] {
         let tunable = find(name).unwrap();
@@ -122,7 +122,7 @@ fn what_helped_one_thread_is_not_advised_for_all_of_its_program() {
 }
 
 #[test]
-fn what_would_be_written_is_what_stands_in_the_files() {
+fn writes_contain_the_present_values_of_the_files() {
     let (_folder, root) = system("raspberry-pi");
     let Some(Change::Files(writes)) = find("frequency_governor").unwrap().state(&root).change else {
         panic!("the Pi has a governor");
@@ -139,7 +139,7 @@ fn what_would_be_written_is_what_stands_in_the_files() {
 }
 
 #[test]
-fn a_governor_may_change_the_energy_preference_which_is_put_back() {
+fn the_energy_preference_is_watched_when_the_governor_changes() {
     let (_folder, root) = system("laptop");
     let state = find("frequency_governor").unwrap().state(&root);
     assert_eq!((state.from.as_str(), state.to.as_str()), ("powersave", "performance"));
@@ -156,7 +156,7 @@ fn a_governor_may_change_the_energy_preference_which_is_put_back() {
 }
 
 #[test]
-fn an_ordinary_user_may_turn_no_knob_of_the_machine() {
+fn an_ordinary_user_may_change_no_setting_of_the_machine() {
     let (_folder, root) = system("laptop");
     let ready = |tunable: &&'static Tunable| tunable.state(&root).status == TunableStatus::Ready;
     let ready: Vec<_> = all().filter(ready).collect();

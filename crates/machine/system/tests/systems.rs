@@ -19,7 +19,7 @@ fn findings(system: &str) -> Vec<Finding> {
 }
 
 #[track_caller]
-fn named(findings: &[Finding], id: &str) -> Finding {
+fn get(findings: &[Finding], id: &str) -> Finding {
     findings
         .iter()
         .find(|finding| finding.id.name() == id)
@@ -27,7 +27,7 @@ fn named(findings: &[Finding], id: &str) -> Finding {
         .clone()
 }
 
-/// The tree of a system with one file written anew, or removed.
+/// The tree of a system with one file replaced, or removed, and its findings.
 fn altered(system: &str, path: &str, content: Option<&str>) -> (tempfile::TempDir, Vec<Finding>) {
     let copy = tempfile::tempdir().expect("a directory for the copy");
     copy_tree(&directory(system), copy.path());
@@ -101,7 +101,7 @@ fn the_worst_comes_first() {
 }
 
 #[test]
-fn what_costs_can_be_mended_and_what_is_mended_can_be_undone() {
+fn costs_have_a_remedy_and_remedies_can_be_undone() {
     for system in SYSTEMS {
         for finding in findings(system) {
             let bad = matches!(finding.verdict, Verdict::Blocks | Verdict::Costs);
@@ -150,7 +150,7 @@ fn this_machine_is_described_and_examined() {
 #[test]
 fn the_laptop_sleeps_deeply_and_slowly() {
     let findings = findings("laptop");
-    let idle = named(&findings, "idle_states");
+    let idle = get(&findings, "idle_states");
     assert_eq!(idle.verdict, Verdict::Costs);
     assert!(idle.found.contains("C8") && idle.found.contains("200 µs"), "{}", idle.found);
     let remedy = idle.remedy.unwrap();
@@ -158,8 +158,8 @@ fn the_laptop_sleeps_deeply_and_slowly() {
         remedy.apply,
         ["for s in 3 4 5 6; do echo 1 | sudo tee /sys/devices/system/cpu/cpu*/cpuidle/state$s/disable; done"]
     );
-    assert_eq!(named(&findings, "realtime_permission").verdict, Verdict::Blocks);
-    let governor = named(&findings, "frequency_governor").remedy.unwrap();
+    assert_eq!(get(&findings, "realtime_permission").verdict, Verdict::Blocks);
+    let governor = get(&findings, "frequency_governor").remedy.unwrap();
     assert_eq!(
         governor.undo,
         ["echo powersave | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"]
@@ -170,7 +170,7 @@ fn the_laptop_sleeps_deeply_and_slowly() {
 fn states_that_are_off_already_stay_off_when_the_remedy_is_undone() {
     let file = "sys/devices/system/cpu/cpu0/cpuidle/state6/disable";
     let (_copy, findings) = altered("laptop", file, Some("1\n"));
-    let idle = named(&findings, "idle_states");
+    let idle = get(&findings, "idle_states");
     assert!(idle.found.contains("C8") && idle.found.contains("200 µs"), "the other CPUs: {}", idle.found);
     let undo = idle.remedy.unwrap().undo;
     assert!(undo[0].starts_with("for s in 3 4 5; do") && undo[0].contains("/cpu*/"), "{undo:?}");
@@ -181,17 +181,17 @@ fn states_that_are_off_already_stay_off_when_the_remedy_is_undone() {
 }
 
 #[test]
-fn a_missing_capability_is_told_from_a_missing_share() {
+fn a_missing_capability_is_distinguished_from_a_missing_budget() {
     let held = findings("container");
-    assert_eq!(named(&held, "realtime_permission").verdict, Verdict::Good);
-    let share = named(&held, "rt_group_scheduling");
+    assert_eq!(get(&held, "realtime_permission").verdict, Verdict::Good);
+    let share = get(&held, "rt_group_scheduling");
     assert_eq!(share.verdict, Verdict::Blocks);
     assert!(share.remedy.unwrap().apply.iter().any(|line| line.contains("CONFIG_RT_GROUP_SCHED")));
-    assert!(named(&held, "seccomp").remedy.unwrap().apply[0].contains("seccomp=unconfined"));
+    assert!(get(&held, "seccomp").remedy.unwrap().apply[0].contains("seccomp=unconfined"));
 
     let status = "CapEff:\t00000000a80425fb\nSeccomp:\t2\nCpus_allowed_list:\t0-3\n";
     let (_copy, missing) = altered("container", "proc/self/status", Some(status));
-    let permission = named(&missing, "realtime_permission");
+    let permission = get(&missing, "realtime_permission");
     assert_eq!(permission.verdict, Verdict::Blocks);
     assert_eq!(permission.remedy.unwrap().apply, ["docker run --cap-add=SYS_NICE --ulimit rtprio=99 …"]);
 }
@@ -199,19 +199,19 @@ fn a_missing_capability_is_told_from_a_missing_share() {
 #[test]
 fn a_capability_does_not_count_in_a_user_namespace() {
     let (_copy, findings) = altered("container", "proc/self/uid_map", Some("0 1000 1\n1 100000 65536\n"));
-    let permission = named(&findings, "realtime_permission");
+    let permission = get(&findings, "realtime_permission");
     assert_eq!(permission.verdict, Verdict::Blocks);
     assert!(permission.found.contains("user namespace"), "{}", permission.found);
 }
 
 #[test]
 fn a_quota_names_its_throttling_and_restores_its_value() {
-    let quota = named(&findings("container"), "cpu_quota");
+    let quota = get(&findings("container"), "cpu_quota");
     assert!(quota.found.contains("0.50 CPUs") && quota.found.contains("318 of 1250"), "{}", quota.found);
     let undo = &quota.remedy.unwrap().undo[0];
     assert!(undo.starts_with("docker update --cpu-quota=50000 CONTAINER"), "{undo}");
     assert!(undo.ends_with("--cpus=0.50"), "{undo}");
-    let quota = named(&findings("vm"), "cpu_quota").remedy.unwrap();
+    let quota = get(&findings("vm"), "cpu_quota").remedy.unwrap();
     let file = "/sys/fs/cgroup/cpu,cpuacct/user.slice/cpu.cfs_quota_us";
     assert_eq!(quota.undo, [format!("echo 150000 | tee {file}")], "root types it");
 }
@@ -220,31 +220,31 @@ fn a_quota_names_its_throttling_and_restores_its_value() {
 fn a_group_of_cgroup_v1_without_a_share_is_refused() {
     let file = "sys/fs/cgroup/cpu,cpuacct/user.slice/cpu.rt_runtime_us";
     let (_copy, findings) = altered("vm", file, Some("0\n"));
-    let share = named(&findings, "rt_group_scheduling");
+    let share = get(&findings, "rt_group_scheduling");
     assert_eq!(share.verdict, Verdict::Blocks);
     assert!(share.found.contains("/user.slice"), "{}", share.found);
     assert!(share.remedy.unwrap().undo[0].ends_with("/user.slice/tasks"));
     let (_copy, findings) = altered("vm", file, Some("950000\n"));
-    assert_eq!(named(&findings, "rt_group_scheduling").verdict, Verdict::Good);
+    assert_eq!(get(&findings, "rt_group_scheduling").verdict, Verdict::Good);
 }
 
 #[test]
 fn without_the_kernel_configuration_the_share_is_unknown() {
     let (_copy, findings) = altered("container", "proc/config.gz", None);
-    assert_eq!(named(&findings, "rt_group_scheduling").verdict, Verdict::Unknown);
+    assert_eq!(get(&findings, "rt_group_scheduling").verdict, Verdict::Unknown);
 }
 
 #[test]
 fn kernels_that_divide_time_among_groups_still_throttle() {
     let config = "CONFIG_RT_GROUP_SCHED=y\nCONFIG_HZ=250\n";
     let (_copy, divided) = altered("raspberry-pi", "boot/config-6.12.34+rpt-rpi-v8", Some(config));
-    assert!(named(&divided, "rt_throttling").found.contains("950 ms of every second"));
-    assert!(named(&findings("raspberry-pi"), "rt_throttling").found.contains("no longer"));
+    assert!(get(&divided, "rt_throttling").found.contains("950 ms of every second"));
+    assert!(get(&findings("raspberry-pi"), "rt_throttling").found.contains("no longer"));
 }
 
 #[test]
 fn interrupts_are_sent_away_from_isolated_cpus_and_back() {
-    let interrupts = named(&findings("rt-kernel"), "interrupt_affinity");
+    let interrupts = get(&findings("rt-kernel"), "interrupt_affinity");
     assert_eq!(interrupts.verdict, Verdict::Costs);
     assert!(interrupts.found.contains("126-127"), "{}", interrupts.found);
     let remedy = interrupts.remedy.unwrap();
@@ -258,23 +258,20 @@ fn interrupts_are_sent_away_from_isolated_cpus_and_back() {
 #[test]
 fn a_real_time_kernel_is_recognised() {
     let findings = findings("rt-kernel");
-    assert_eq!(named(&findings, "realtime_kernel").verdict, Verdict::Good);
+    assert_eq!(get(&findings, "realtime_kernel").verdict, Verdict::Good);
     assert!(!findings.iter().any(|finding| finding.id.name() == "preemption"));
-    assert_eq!(
-        named(&findings, "isolated_cpus").found,
-        "isolated CPUs: 2-3; measure there with `--cpus 2-3`"
-    );
-    assert_eq!(named(&findings, "fair_server").verdict, Verdict::Unknown);
+    assert_eq!(get(&findings, "isolated_cpus").found, "isolated CPUs: 2-3; measure there with `--cpus 2-3`");
+    assert_eq!(get(&findings, "fair_server").verdict, Verdict::Unknown);
 }
 
 #[test]
-fn a_slow_clock_and_a_busy_host_are_told() {
+fn a_slow_clock_and_a_busy_host_are_found() {
     let findings = findings("vm");
-    let clock = named(&findings, "clocksource");
+    let clock = get(&findings, "clocksource");
     assert_eq!(clock.verdict, Verdict::Costs);
     assert!(clock.remedy.unwrap().undo[0].starts_with("echo hpet |"));
-    assert!(named(&findings, "steal").found.contains("2.48 %"));
-    assert_eq!(named(&findings, "hypervisor").found, "this machine is a guest (kvm)");
+    assert!(get(&findings, "steal").found.contains("2.48 %"));
+    assert_eq!(get(&findings, "hypervisor").found, "this machine is a guest (kvm)");
 }
 
 #[test]
@@ -286,18 +283,20 @@ fn the_mark_of_a_container_image_is_not_a_container() {
 #[test]
 fn advice_names_the_runtime_at_hand() {
     let (_copy, findings) = altered("container", "run/.containerenv", Some("engine=\"podman-5.4.0\"\n"));
-    assert!(named(&findings, "memory_lock").remedy.unwrap().apply[0].starts_with("podman run --cap-add"));
+    assert!(
+        get(&findings, "memory_lock").remedy.unwrap().apply[0].starts_with("podman run --cap-add")
+    );
     let account = "var/run/secrets/kubernetes.io/serviceaccount/namespace";
     let (_copy, findings) = altered("container", account, Some("default"));
-    assert!(named(&findings, "memory_lock").remedy.unwrap().apply[0].contains("add: [IPC_LOCK]"));
-    assert!(named(&findings, "cpu_quota").remedy.unwrap().apply[0].contains("resources.limits.cpu"));
-    assert!(named(&findings, "seccomp").remedy.unwrap().apply[0].starts_with("start the container"));
+    assert!(get(&findings, "memory_lock").remedy.unwrap().apply[0].contains("add: [IPC_LOCK]"));
+    assert!(get(&findings, "cpu_quota").remedy.unwrap().apply[0].contains("resources.limits.cpu"));
+    assert!(get(&findings, "seccomp").remedy.unwrap().apply[0].starts_with("start the container"));
 }
 
 #[test]
 fn options_that_switch_timers_off_are_found() {
     let (_copy, findings) = altered("laptop", "proc/cmdline", Some("ro highres=off\n"));
-    let timers = named(&findings, "high_resolution_timers");
+    let timers = get(&findings, "high_resolution_timers");
     assert_eq!(timers.verdict, Verdict::Costs);
     assert!(timers.cost.unwrap().typical.contains("1000 µs"));
 }
@@ -306,15 +305,15 @@ fn options_that_switch_timers_off_are_found() {
 fn without_the_throttle_the_fair_server_still_cuts_in() {
     let file = "proc/sys/kernel/sched_rt_runtime_us";
     let (_copy, with_server) = altered("raspberry-pi", file, Some("-1\n"));
-    assert!(named(&with_server, "rt_throttling").why.contains("still cut short by the fair server"));
+    assert!(get(&with_server, "rt_throttling").why.contains("still cut short by the fair server"));
     let (_copy, without) = altered("vm", file, Some("-1\n"));
-    assert!(named(&without, "rt_throttling").why.contains("Nothing cuts a busy real-time thread short"));
+    assert!(get(&without, "rt_throttling").why.contains("Nothing cuts a busy real-time thread short"));
 }
 
 #[test]
-fn where_both_take_time_from_real_time_threads_both_are_switched_off() {
+fn where_throttling_and_fair_server_are_both_in_force_both_are_switched_off() {
     let switched_off = |findings: &[Finding]| {
-        let remedy = named(findings, "fair_server").remedy.unwrap();
+        let remedy = get(findings, "fair_server").remedy.unwrap();
         remedy.apply.iter().any(|line| line.contains("/proc/sys/kernel/sched_rt_runtime_us"))
     };
     assert!(!switched_off(&findings("raspberry-pi")), "there the fair server is instead of throttling");
@@ -335,7 +334,7 @@ fn debugfs_is_not_offered_where_the_kernel_refuses_it() {
     let lockdown = "none [integrity] confidentiality\n";
     let (_copy, locked) = altered("container", "sys/kernel/security/lockdown", Some(lockdown));
     assert!(!mounts(&locked));
-    let preemption = named(&locked, "preemption").remedy.expect("a kernel parameter needs no debugfs");
+    let preemption = get(&locked, "preemption").remedy.expect("a kernel parameter needs no debugfs");
     assert!(preemption.apply.iter().any(|line| line.contains("preempt=full")), "{preemption:?}");
 }
 
@@ -344,31 +343,31 @@ fn a_file_refused_to_an_administrator_is_not_offered_for_writing() {
     let (copy, _) = altered("laptop", "proc/self/status", Some("CapEff:\t000001ffffffffff\n"));
     fs::write(copy.path().join("proc/sys/kernel/version"), "#1 SMP PREEMPT_DYNAMIC\n").unwrap();
     fs::write(copy.path().join("proc/cmdline"), "ro preempt=voluntary\n").unwrap();
-    let preemption = named(&examine(&Root::at(copy.path())), "preemption");
+    let preemption = get(&examine(&Root::at(copy.path())), "preemption");
     assert_eq!(preemption.verdict, Verdict::Costs);
     assert!(preemption.remedy.unwrap().apply[0].contains("preempt=full"));
 }
 
 #[test]
 fn a_model_that_was_not_read_is_called_inferred() {
-    assert!(named(&findings("laptop"), "preemption").found.contains("inferred"));
+    assert!(get(&findings("laptop"), "preemption").found.contains("inferred"));
     let file = "sys/kernel/debug/sched/preempt";
-    assert!(!named(&findings("vm"), "preemption").found.contains("inferred"), "it cannot be changed there");
+    assert!(!get(&findings("vm"), "preemption").found.contains("inferred"), "it cannot be changed there");
     let (_copy, read) = altered("container", file, Some("(none) voluntary full\n"));
-    assert!(!named(&read, "preemption").found.contains("inferred"));
+    assert!(!get(&read, "preemption").found.contains("inferred"));
 }
 
 #[test]
 fn only_tickless_cpus_lose_the_timers_of_their_threads() {
-    assert_eq!(named(&findings("vm"), "timer_migration").verdict, Verdict::Note);
+    assert_eq!(get(&findings("vm"), "timer_migration").verdict, Verdict::Note);
     let (_copy, tickless) = altered("vm", "sys/devices/system/cpu/nohz_full", Some("1\n"));
-    let moved = named(&tickless, "timer_migration");
+    let moved = get(&tickless, "timer_migration");
     assert_eq!(moved.verdict, Verdict::Costs);
     assert!(moved.found.contains("nohz_full"));
 }
 
-/// The tree of a system with these files added.
-fn with(system: &str, files: &[(&str, &str)]) -> Vec<Finding> {
+/// The findings of a system with these files added.
+fn findings_with(system: &str, files: &[(&str, &str)]) -> Vec<Finding> {
     let copy = tempfile::tempdir().expect("a directory for the copy");
     copy_tree(&directory(system), copy.path());
     for (path, content) in files {
@@ -386,34 +385,35 @@ fn pressure_costs_where_threads_wait() {
             "some avg10={some} avg60=1.00 avg300=1.00 total=9\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0"
         )
     };
-    let of = |some: &str| named(&with("laptop", &[("proc/pressure/cpu", &cpu(some))]), "pressure");
-    let busy = of("98.49");
+    let finding =
+        |some: &str| get(&findings_with("laptop", &[("proc/pressure/cpu", &cpu(some))]), "pressure");
+    let busy = finding("98.49");
     assert_eq!(busy.verdict, Verdict::Costs);
     assert!(busy.found.contains("98 %") && busy.remedy.is_some(), "{busy:?}");
-    assert_eq!(of("0.40").verdict, Verdict::Good);
+    assert_eq!(finding("0.40").verdict, Verdict::Good);
 }
 
 #[test]
 fn a_service_has_the_limits_of_its_unit() {
-    let of = |group: &str| {
+    let finding = |group: &str| {
         let limits = "Limit Soft Limit Hard Limit Units\nMax realtime priority     0                    0\n";
         let status = "Name:\thowlate\nCapEff:\t0000000000000000\n";
         let files = [("proc/self/cgroup", group), ("proc/self/limits", limits), ("proc/self/status", status)];
-        with("laptop", &files).into_iter().find(|finding| finding.id.name() == "service_limits")
+        findings_with("laptop", &files).into_iter().find(|finding| finding.id.name() == "service_limits")
     };
-    let robot = of("0::/system.slice/robot.service").expect("it is of a service");
+    let robot = finding("0::/system.slice/robot.service").expect("it is of a service");
     assert_eq!(robot.verdict, Verdict::Costs);
     assert!(robot.remedy.expect("a remedy").apply[0].contains("/robot.service.d/90-howlate.conf"));
-    let desktop = of("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app.scope")
+    let desktop = finding("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app.scope")
         .expect("it is of a manager");
     assert!(desktop.remedy.expect("a remedy").apply[0].contains("/user@.service.d && "));
-    assert_eq!(of("0::/user.slice/user-0.slice/session-3.scope"), None);
+    assert_eq!(finding("0::/user.slice/user-0.slice/session-3.scope"), None);
 }
 
 #[test]
-fn what_else_hands_out_priorities_and_saves_power_is_found_where_it_is() {
+fn rtkit_and_power_saving_are_found() {
     let rtkit = "usr/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service";
-    let found = with(
+    let found = findings_with(
         "laptop",
         &[
             (rtkit, "[D-BUS Service]"),
@@ -422,17 +422,17 @@ fn what_else_hands_out_priorities_and_saves_power_is_found_where_it_is() {
             ("sys/class/drm/card0/device/power/runtime_status", "suspended"),
         ],
     );
-    assert!(named(&found, "realtime_kit").found.contains("no desktop portal"));
-    let links = named(&found, "pcie_link_power");
+    assert!(get(&found, "realtime_kit").found.contains("no desktop portal"));
+    let links = get(&found, "pcie_link_power");
     assert_eq!(links.verdict, Verdict::Costs);
     assert!(links.remedy.expect("a remedy").undo[0].contains("echo powersave"));
-    assert!(named(&found, "graphics_power").remedy.expect("a remedy").apply[0].contains("card0"));
+    assert!(get(&found, "graphics_power").remedy.expect("a remedy").apply[0].contains("card0"));
     let none = examine(&Root::at(directory("container")));
     assert!(!none.iter().any(|finding| finding.id.name() == "graphics_power"));
 }
 
 #[test]
-fn what_may_still_come_to_isolated_cpus_is_found() {
+fn interference_on_isolated_cpus_is_found() {
     let files = |mask: &str, threads: &str, work: &str| {
         let status = format!("Name:\tkswapd0\nCpus_allowed_list:\t{threads}\n");
         // PF_KTHREAD, and another one that is bound: PF_NO_SETAFFINITY.
@@ -450,25 +450,25 @@ fn what_may_still_come_to_isolated_cpus_is_found() {
             ("proc/31/status", "Name:\tcpuhp/2\nCpus_allowed_list:\t2\n"),
             ("sys/devices/virtual/workqueue/cpumask", work),
         ];
-        with("laptop", &[&[online, isolated][..], &rest].concat())
+        findings_with("laptop", &[&[online, isolated][..], &rest].concat())
     };
     let open = files("f", "0-3", "f");
-    let later = named(&open, "default_interrupt_affinity");
+    let later = get(&open, "default_interrupt_affinity");
     assert_eq!(later.verdict, Verdict::Costs);
     assert!(later.remedy.expect("a remedy").apply.concat().contains("irqaffinity=0-1"));
-    let threads = named(&open, "kernel_threads");
+    let threads = get(&open, "kernel_threads");
     assert!(threads.found.starts_with("1 thread of the kernel (kswapd0) "), "{}", threads.found);
     let remedy = threads.remedy.expect("a remedy");
     assert_eq!(remedy.apply[0], "sudo taskset -pc 0-1 30");
     assert_eq!(remedy.undo[0], "sudo taskset -pc 0-3 30");
     assert!(remedy.apply[1].starts_with("echo 3 |"));
-    let kept = files("3", "0-1", "3");
-    let verdicts = ["default_interrupt_affinity", "kernel_threads"].map(|id| named(&kept, id).verdict);
+    let separated = files("3", "0-1", "3");
+    let verdicts = ["default_interrupt_affinity", "kernel_threads"].map(|id| get(&separated, id).verdict);
     assert_eq!(verdicts, [Verdict::Good; 2]);
 }
 
-/// What the kernel's command line asked for and `nohz_full` says, in a tree whose kernel was built so.
-fn tickless(built: &str, file: Option<&str>) -> Option<Finding> {
+/// The finding about `nohz_full` with this configuration line, and this content of the file; `None` without a file.
+fn tickless(config_line: &str, file: Option<&str>) -> Option<Finding> {
     let copy = tempfile::tempdir().expect("a directory for the copy");
     copy_tree(&directory("rt-kernel"), copy.path());
     let path = copy.path().join("sys/devices/system/cpu/nohz_full");
@@ -478,22 +478,23 @@ fn tickless(built: &str, file: Option<&str>) -> Option<Finding> {
     }
     let boot =
         fs::read_dir(copy.path().join("boot")).expect("a folder").flatten().next().expect("a file").path();
-    let config = fs::read_to_string(&boot).expect("a configuration").replace("CONFIG_NO_HZ_FULL=y", built);
+    let config =
+        fs::read_to_string(&boot).expect("a configuration").replace("CONFIG_NO_HZ_FULL=y", config_line);
     fs::write(boot, config).expect("the copy can be written");
     examine(&Root::at(copy.path())).into_iter().find(|finding| finding.id.name() == "nohz_full")
 }
 
 #[test]
-fn a_tickless_kernel_that_was_asked_for_and_cannot_is_told() {
+fn nohz_full_without_effect_is_found() {
     let off = "# CONFIG_NO_HZ_FULL is not set";
-    let vain = tickless(off, None).expect("it was asked for");
-    assert_eq!(vain.verdict, Verdict::Costs);
+    let unsupported = tickless(off, None).expect("it was asked for");
+    assert_eq!(unsupported.verdict, Verdict::Costs);
     assert!(
-        vain.found.contains("nohz_full=2-3") && vain.found.contains("CONFIG_NO_HZ_FULL"),
+        unsupported.found.contains("nohz_full=2-3") && unsupported.found.contains("CONFIG_NO_HZ_FULL"),
         "{}",
-        vain.found
+        unsupported.found
     );
-    assert!(vain.remedy.expect("a remedy").apply[0].contains("CONFIG_NO_HZ_FULL"));
+    assert!(unsupported.remedy.expect("a remedy").apply[0].contains("CONFIG_NO_HZ_FULL"));
     let refused = tickless("CONFIG_NO_HZ_FULL=y", Some("(null)\n")).expect("it was asked for");
     assert_eq!(refused.verdict, Verdict::Costs);
     assert!(!refused.found.contains("CONFIG_NO_HZ_FULL"), "it can: {}", refused.found);
@@ -502,9 +503,9 @@ fn a_tickless_kernel_that_was_asked_for_and_cannot_is_told() {
 }
 
 #[test]
-fn where_every_cpu_is_isolated_one_is_kept_and_no_command_has_a_hole() {
+fn where_every_cpu_is_isolated_one_is_left_for_housekeeping_and_commands_are_complete() {
     let line = "ro isolcpus=domain,managed_irq,0-3 nohz_full=0-3 rcu_nocbs=0-3\n";
-    let all = with(
+    let all = findings_with(
         "rt-kernel",
         &[
             ("proc/cmdline", line),
@@ -518,23 +519,22 @@ fn where_every_cpu_is_isolated_one_is_kept_and_no_command_has_a_hole() {
             ("sys/devices/virtual/workqueue/cpumask", "f\n"),
         ],
     );
-    let isolated = named(&all, "isolated_cpus");
+    let isolated = get(&all, "isolated_cpus");
     assert_eq!(isolated.verdict, Verdict::Costs);
     assert!(isolated.found.contains("keep CPU 0 "), "{}", isolated.found);
     let apply = isolated.remedy.expect("a remedy").apply.concat();
     assert!(apply.contains("`isolcpus=domain,managed_irq,1-3 nohz_full=1-3`"), "{apply}");
-    let irqs = named(&all, "interrupt_affinity").remedy.expect("a remedy").apply.concat();
+    let irqs = get(&all, "interrupt_affinity").remedy.expect("a remedy").apply.concat();
     assert!(irqs.contains("do echo 0 | sudo tee"), "{irqs}");
     assert!(
-        named(&all, "default_interrupt_affinity").remedy.expect("one").apply[0]
-            .contains(r#"irqaffinity=0\""#)
+        get(&all, "default_interrupt_affinity").remedy.expect("one").apply[0].contains(r#"irqaffinity=0\""#)
     );
     assert!(
-        named(&all, "kernel_threads").remedy.expect("one").apply.iter().any(|step| step.contains("-pc 0 "))
+        get(&all, "kernel_threads").remedy.expect("one").apply.iter().any(|step| step.contains("-pc 0 "))
     );
     let steps = all
         .iter()
-        .filter_map(|one| one.remedy.as_ref())
+        .filter_map(|finding| finding.remedy.as_ref())
         .flat_map(|remedy| remedy.apply.iter().chain(&remedy.undo));
     for step in steps {
         assert!(!step.contains("echo  |") && !step.contains("=`") && !step.contains("-pc  "), "{step}");
@@ -542,10 +542,10 @@ fn where_every_cpu_is_isolated_one_is_kept_and_no_command_has_a_hole() {
 }
 
 #[test]
-fn what_was_to_be_isolated_and_is_not_is_told() {
+fn isolcpus_without_effect_is_found() {
     let isolated = |line: &str| {
         let files = [("proc/cmdline", line), ("sys/devices/system/cpu/isolated", "\n")];
-        named(&with("rt-kernel", &files), "isolated_cpus")
+        get(&findings_with("rt-kernel", &files), "isolated_cpus")
     };
     assert_eq!(isolated("ro isolcpus=9\n").verdict, Verdict::Costs);
     assert_eq!(isolated("ro\n").verdict, Verdict::Note);
@@ -554,26 +554,28 @@ fn what_was_to_be_isolated_and_is_not_is_told() {
 }
 
 #[test]
-fn what_takes_the_last_bound_from_real_time_threads_warns() {
+fn removing_the_last_limit_of_real_time_threads_warns() {
     let warns = |steps: &[String]| {
         let step = steps.iter().find(|step| step.contains("sched_rt_runtime_us")).expect("it is advised");
         step.split_once("   # ").is_some_and(|(_, remark)| remark.contains("spins"))
     };
-    let throttling = named(&findings("vm"), "rt_throttling").remedy.expect("a remedy");
+    let throttling = get(&findings("vm"), "rt_throttling").remedy.expect("a remedy");
     assert!(warns(&throttling.apply), "{throttling:?}");
 }
 
 #[test]
 fn isolating_one_cpu_of_two_says_what_it_costs() {
     let isolated = |online: &str| {
-        let steps = named(&with("vm", &[("sys/devices/system/cpu/online", online)]), "isolated_cpus").remedy;
+        let steps =
+            get(&findings_with("vm", &[("sys/devices/system/cpu/online", online)]), "isolated_cpus").remedy;
         steps.expect("a remedy").apply.concat().contains("half of this machine")
     };
     assert!(isolated("0-1\n") && !isolated("0-3\n"));
 }
 
 #[test]
-fn a_user_is_named_where_the_shell_names_none() {
-    let steps = findings("laptop").into_iter().filter_map(|one| one.remedy).flat_map(|remedy| remedy.apply);
+fn no_command_needs_the_variable_user() {
+    let steps =
+        findings("laptop").into_iter().filter_map(|finding| finding.remedy).flat_map(|remedy| remedy.apply);
     assert!(!steps.into_iter().any(|step| step.contains("$USER")));
 }

@@ -59,7 +59,7 @@ fn allowed(root: &Root) -> CpuSet {
     Status::read_own(root).cpus_allowed()
 }
 
-/// `MemTotal` is in KiB, whatever the unit says: `proc_meminfo(5)`.
+/// `MemTotal` is in KiB, though its unit reads kB: `proc_meminfo(5)`.
 fn memory_bytes(root: &Root) -> u64 {
     let memory = root.read("/proc/meminfo").unwrap_or_default();
     let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:"));

@@ -174,21 +174,21 @@ mod tests {
 
     #[test]
     fn an_adapter_that_waits_for_more_is_named_and_mended() {
-        let of = |millis: &str| {
+        let finding = |millis: &str| {
             examine_tree(&[("sys/bus/usb-serial/devices/ttyUSB0/latency_timer", millis)], serial)
         };
-        let slow = of("16\n").unwrap();
+        let slow = finding("16\n").unwrap();
         assert_eq!(slow.verdict, Verdict::Costs);
         assert!(slow.found.contains("ttyUSB0") && slow.found.contains("16 ms"), "{}", slow.found);
         let remedy = slow.remedy.unwrap();
         assert_eq!(remedy.undo, ["echo 16 | sudo tee /sys/bus/usb-serial/devices/ttyUSB0/latency_timer"]);
         assert!(remedy.lasting[0].contains("rules.d"));
-        assert_eq!(of("1\n"), None);
+        assert_eq!(finding("1\n"), None);
     }
 
     #[test]
     fn only_devices_that_are_waited_for_are_to_stay_awake() {
-        let of = |class: &str, product: &str, control: &str| {
+        let found = |class: &str, product: &str, control: &str| {
             let files = [
                 ("sys/bus/usb/devices/1-4/power/control", control),
                 ("sys/bus/usb/devices/1-4/product", product),
@@ -197,10 +197,10 @@ mod tests {
             examine_tree(&files, usb).map(|finding| finding.found)
         };
         assert_eq!(
-            of("01", "Interface X", "auto").as_deref(),
+            found("01", "Interface X", "auto").as_deref(),
             Some("Interface X on USB may be put to sleep")
         );
-        assert!(of("ff", "Scarlett 2i2 USB", "auto").is_some());
-        assert_eq!((of("03", "Keyboard", "auto"), of("01", "Interface X", "on")), (None, None));
+        assert!(found("ff", "Scarlett 2i2 USB", "auto").is_some());
+        assert_eq!((found("03", "Keyboard", "auto"), found("01", "Interface X", "on")), (None, None));
     }
 }

@@ -123,18 +123,18 @@ mod tests {
 
     #[test]
     fn a_tracer_counts_while_it_is_on() {
-        let of = |name: &str, on: &str| {
+        let tracer_finding = |name: &str, on: &str| {
             let files = [("sys/kernel/tracing/current_tracer", name), ("sys/kernel/tracing/tracing_on", on)];
             tracer(&Root::at(howlate_testing::tree(&files).path()))
         };
-        let found = of("function_graph\n", "1\n").unwrap();
+        let found = tracer_finding("function_graph\n", "1\n").unwrap();
         assert!(
             found.found.contains("function_graph")
                 && found.remedy.unwrap().undo[0].starts_with("echo function_graph |")
         );
         // Documentation/trace/ftrace.rst, `tracing_on`: only writing to the ring buffer stops.
-        assert!(of("irqsoff", "0").unwrap().found.contains("records nothing now"));
-        assert_eq!(of("nop", "1"), None);
+        assert!(tracer_finding("irqsoff", "0").unwrap().found.contains("records nothing now"));
+        assert_eq!(tracer_finding("nop", "1"), None);
         let files = [
             ("sys/kernel/tracing/current_tracer", "nop"),
             ("sys/kernel/tracing/tracing_on", "1"),
@@ -146,12 +146,15 @@ mod tests {
 
     #[test]
     fn only_checks_of_everything_make_a_kernel_one_for_tests() {
-        let of = |config: &str| {
+        let debug_finding = |config: &str| {
             let files = [("proc/sys/kernel/osrelease", "6.1"), ("boot/config-6.1", config)];
             debug_kernel(&Root::at(howlate_testing::tree(&files).path()))
         };
-        let found = of("CONFIG_KASAN=y\nCONFIG_PROVE_LOCKING=y\n").unwrap();
+        let found = debug_finding("CONFIG_KASAN=y\nCONFIG_PROVE_LOCKING=y\n").unwrap();
         assert!(found.found.contains("KASAN, lockdep"), "{}", found.found);
-        assert_eq!(of("CONFIG_DEBUG_KERNEL=y\nCONFIG_DEBUG_INFO=y\n# CONFIG_KASAN is not set\n"), None);
+        assert_eq!(
+            debug_finding("CONFIG_DEBUG_KERNEL=y\nCONFIG_DEBUG_INFO=y\n# CONFIG_KASAN is not set\n"),
+            None
+        );
     }
 }

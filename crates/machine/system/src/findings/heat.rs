@@ -130,30 +130,30 @@ mod tests {
 
     #[test]
     fn the_word_of_a_pi_is_read_bit_by_bit() {
-        let of = |word: &str| {
+        let finding = |word: &str| {
             found(&[("sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled", word)])
                 .unwrap()
         };
-        let now = of("50005\n");
+        let now = finding("50005\n");
         assert_eq!(now.verdict, Verdict::Costs);
         assert!(now.found.contains("voltage") && now.found.contains("throttled"), "{}", now.found);
         assert!(now.remedy.unwrap().apply[0].contains("supply"));
-        let before = of("80000");
+        let before = finding("80000");
         assert!(
             before.found.contains("since its start") && before.remedy.unwrap().apply[0].starts_with("cool")
         );
-        assert_eq!(of("0").verdict, Verdict::Good);
+        assert_eq!(finding("0").verdict, Verdict::Good);
         assert_eq!(found(&[("sys/devices/platform/soc/soc:firmware/get_throttled", "x")]), None);
     }
 
     #[test]
     fn the_cpu_that_was_slowed_down_most_counts() {
         let count = |cpu: &str| format!("sys/devices/system/cpu/{cpu}/thermal_throttle/core_throttle_count");
-        let of = |first: &str, second: &str| {
+        let finding = |first: &str, second: &str| {
             let [file_0, file_1] = ["cpu0", "cpu1"].map(count);
             found(&[("sys/devices/system/cpu/online", "0-1"), (&file_0, first), (&file_1, second)]).unwrap()
         };
-        assert!(of("0", "12").found.contains("12 times"));
-        assert_eq!(of("0", "0").verdict, Verdict::Good);
+        assert!(finding("0", "12").found.contains("12 times"));
+        assert_eq!(finding("0", "0").verdict, Verdict::Good);
     }
 }

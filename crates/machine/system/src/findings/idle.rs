@@ -85,7 +85,7 @@ fn idle_states_finding(root: &Root) -> Option<(Finding, u64)> {
     let first = cpus.iter().next()?;
     let limit_us = requested_limit(root).ok().flatten();
     if cpus.iter().all(|cpu| idle_states(root, cpu).is_empty()) {
-        return Some((unmanaged(root), 0));
+        return Some((unmanaged_states(root), 0));
     }
     let deepest: Vec<DeepestState> =
         cpus.iter().filter_map(|cpu| DeepestState::read(root, cpu, limit_us)).collect();
@@ -105,9 +105,9 @@ fn idle_states_finding(root: &Root) -> Option<(Finding, u64)> {
         return Some((draft.why(WHY).finish(), 0));
     }
     Some(match worst {
-        None => (none_on(root, first), 0),
-        Some(worst) if worst.takes_long() => (deep(root, worst, &which), worst.state.exit_latency_us),
-        Some(worst) => (shallow(root, worst, limit_us), 0),
+        None => (all_states_off(root, first), 0),
+        Some(worst) if worst.takes_long() => (deep_states(root, worst, &which), worst.state.exit_latency_us),
+        Some(worst) => (shallow_states(root, worst, limit_us), 0),
     })
 }
 
@@ -133,7 +133,7 @@ fn abbreviate(cpus: &CpuSet) -> String {
     }
 }
 
-fn unmanaged(root: &Root) -> Finding {
+fn unmanaged_states(root: &Root) -> Finding {
     let line = CommandLine::read(root);
     let driver = root.reading(format!("{CPUS}/cpuidle/current_driver"));
     let polling = line.value("idle") == Some("poll");
@@ -152,7 +152,7 @@ fn unmanaged(root: &Root) -> Finding {
         .finish()
 }
 
-fn none_on(root: &Root, cpu: u32) -> Finding {
+fn all_states_off(root: &Root, cpu: u32) -> Finding {
     add_states(root, finding(FindingId::IdleStates, Verdict::Good, "all idle states are switched off"), cpu)
         .why(WHY)
         .finish()
@@ -174,7 +174,7 @@ fn add_states(root: &Root, draft: FindingDraft, cpu: u32) -> FindingDraft {
 }
 
 /// No exit takes long. A guest's states are only `Note`: the host's come on top.
-fn shallow(root: &Root, deepest: &DeepestState, limit_us: Option<u64>) -> Finding {
+fn shallow_states(root: &Root, deepest: &DeepestState, limit_us: Option<u64>) -> Finding {
     let IdleState { name, exit_latency_us: exit, .. } = &deepest.state;
     let (verdict, found) = if hypervisor(root).is_some() {
         let found = format!(
@@ -194,7 +194,7 @@ fn shallow(root: &Root, deepest: &DeepestState, limit_us: Option<u64>) -> Findin
     add_states(root, finding(FindingId::IdleStates, verdict, found), deepest.cpu).why(WHY).finish()
 }
 
-fn deep(root: &Root, deepest: &DeepestState, which: &str) -> Finding {
+fn deep_states(root: &Root, deepest: &DeepestState, which: &str) -> Finding {
     let IdleState { name, exit_latency_us: exit, residency_us: residency, .. } = &deepest.state;
     let found = format!("{which} may enter states as deep as {name}, which takes up to {exit} µs to leave");
     let draft = finding(FindingId::IdleStates, Verdict::Costs, found);
@@ -208,7 +208,7 @@ fn deep(root: &Root, deepest: &DeepestState, which: &str) -> Finding {
     draft.setting(root, "idle_states").finish()
 }
 
-/// Whether this process may ask every CPU to stay out of deep idle states, and what is asked for now.
+/// Whether this process may request an exit latency limit for all CPUs, and the present limit.
 ///
 /// Opening the file asks for nothing yet: a request takes effect when it is written, and
 /// ends when the file is closed (`Documentation/power/pm_qos_interface.rst`).

@@ -38,9 +38,9 @@ struct SwapArea {
 impl SwapArea {
     /// `/proc/swaps`: path, type, size and use in KiB, priority. The kernel writes blanks as `\040`: fs/seq_file.c, `mangle_path`.
     fn read(line: &str) -> Option<Self> {
-        let mut words = line.split_whitespace();
-        let path = words.next()?.replace("\\040", " ");
-        let mut numbers = words.skip(2).map(|word| word.parse::<i64>().unwrap_or(0));
+        let mut fields = line.split_whitespace();
+        let path = fields.next()?.replace("\\040", " ");
+        let mut numbers = fields.skip(2).map(|field| field.parse::<i64>().unwrap_or(0));
         let (used, priority) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(-1));
         Some(Self { path, used_kib: u64::try_from(used).unwrap_or(0), priority })
     }

@@ -40,9 +40,9 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
     };
     let unlimited = budget < 0 || budget >= period_us;
     let draft = match (unlimited, throttles(root)) {
-        (true, _) => without_limit(has_fair_server(root)),
-        (false, true) => throttled(budget, period_us, has_fair_server(root)),
-        (false, false) => superseded(budget, period_us),
+        (true, _) => unlimited_budget(has_fair_server(root)),
+        (false, true) => throttling_budget(budget, period_us, has_fair_server(root)),
+        (false, false) => budget_without_throttling(budget, period_us),
     };
     let draft = draft.evidence(&runtime).evidence(&period);
     Some(
@@ -65,7 +65,7 @@ fn unreadable_budget(runtime: &Reading) -> Finding {
         .finish()
 }
 
-fn without_limit(fair_server: bool) -> FindingDraft {
+fn unlimited_budget(fair_server: bool) -> FindingDraft {
     let draft = finding(FindingId::RtThrottling, Verdict::Note, "real-time threads are not throttled");
     if fair_server {
         return draft.why(
@@ -76,7 +76,7 @@ fn without_limit(fair_server: bool) -> FindingDraft {
     draft.why("Nothing cuts a busy real-time thread short. One that never sleeps takes its CPU for good.")
 }
 
-fn throttled(budget: i64, period_us: i64, fair_server: bool) -> FindingDraft {
+fn throttling_budget(budget: i64, period_us: i64, fair_server: bool) -> FindingDraft {
     let (used, every, rest) = (budget / 1000, describe_period(period_us / 1000), (period_us - budget) / 1000);
     finding(
         FindingId::RtThrottling,
@@ -98,7 +98,7 @@ const THROTTLED_WITH_FAIR_SERVER: &str = "A real-time thread that spins or compu
     used up, and with it all real-time threads of its group; one that becomes due then waits for the rest of the \
     period. The fair server cuts such threads short as well, whatever this budget is; see `fair_server`.";
 
-fn superseded(budget: i64, period_us: i64) -> FindingDraft {
+fn budget_without_throttling(budget: i64, period_us: i64) -> FindingDraft {
     let found = format!(
         "the real-time budget reads {} of {} ms, but no longer throttles by itself",
         budget / 1000,

@@ -10,8 +10,8 @@ const NOTICEABLE_STEAL: u64 = 100;
 
 /// Whether this is a guest.
 pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
-    if let Some(xen_dom0) = howlate_procfs::xen_dom0(root) {
-        return Some(xen_dom0(&xen_dom0));
+    if let Some(reading) = howlate_procfs::xen_dom0(root) {
+        return Some(xen_dom0(&reading));
     }
     let hypervisor = howlate_procfs::hypervisor(root)?;
     let found = format!("this machine is a guest ({})", hypervisor.name);

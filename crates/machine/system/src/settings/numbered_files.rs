@@ -207,11 +207,11 @@ const LEAST_RUN: u64 = 4;
 
 /// Words of a shell loop: `3 6 $(seq 8 26)`.
 fn shell_numbers(numbers: impl Iterator<Item = u64>) -> String {
-    let words = |(from, to): (u64, u64)| match to - from < LEAST_RUN {
+    let shell_list = |(from, to): (u64, u64)| match to - from < LEAST_RUN {
         true => (from..=to).map(|number| number.to_string()).collect::<Vec<_>>().join(" "),
         false => format!("$(seq {from} {to})"),
     };
-    runs(numbers).into_iter().map(words).collect::<Vec<_>>().join(" ")
+    runs(numbers).into_iter().map(shell_list).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

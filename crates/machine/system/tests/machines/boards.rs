@@ -30,7 +30,7 @@ pub(crate) fn pi_5() -> Machine {
 
 #[test]
 fn a_pi_with_a_weak_supply_says_so_first_and_moves_no_interrupt_that_cannot_be_moved() {
-    let found = pi_5().examined();
+    let found = pi_5().examine();
     assert_eq!(found.costs()[0], "thermal_throttling");
     assert!(found.get("thermal_throttling").found.contains("voltage"));
     assert_eq!(found.verdict("interrupt_affinity"), Verdict::Good);
@@ -54,7 +54,7 @@ pub(crate) fn jetson() -> Machine {
 
 #[test]
 fn a_frequency_without_a_choice_is_good_whatever_the_governor_is_called() {
-    let found = jetson().examined();
+    let found = jetson().examine();
     assert_eq!(found.verdict("frequency_governor"), Verdict::Good);
     assert_eq!(found.costs(), ["idle_states"]);
     assert!(found.get("idle_states").found.contains("c7"));
@@ -75,7 +75,7 @@ pub(crate) fn busybox() -> Machine {
 
 #[test]
 fn root_of_a_small_system_is_given_no_sudo_and_no_files_of_systemd() {
-    let found = busybox().examined();
+    let found = busybox().examine();
     assert_eq!(found.costs(), ["idle_states", "frequency_governor"]);
     for step in found.steps() {
         assert!(
@@ -101,7 +101,7 @@ pub(crate) fn elkhart_lake() -> Machine {
         .cmdline(line)
         .isolated("1,3")
         .tickless("1,3")
-        .kept("0,2")
+        .housekeeping("0,2")
         .frequency(&[0, 1, 2, 3], "performance", [1900, 3000, 3000])
         .file("proc/sys/kernel/sched_rt_runtime_us", "-1")
         .file("proc/sys/kernel/timer_migration", "0")
@@ -109,7 +109,7 @@ pub(crate) fn elkhart_lake() -> Machine {
 
 #[test]
 fn a_board_that_was_set_up_well_has_nothing_that_costs() {
-    let found = elkhart_lake().examined();
+    let found = elkhart_lake().examine();
     assert_eq!(found.costs(), Vec::<&str>::new());
     assert_eq!(found.verdict("interrupt_affinity"), Verdict::Good);
     assert_eq!(found.verdict("machine_checks"), Verdict::Note);
@@ -120,7 +120,7 @@ fn a_board_that_was_set_up_well_has_nothing_that_costs() {
 fn a_boards_own_kernel_is_not_replaced_by_one_from_elsewhere() {
     let board = |release: &str, arch: &str| {
         let board = Machine::new("Debian GNU/Linux 12 (bookworm)", release, "#1 SMP PREEMPT", 8).arm();
-        board.file("proc/sys/kernel/arch", arch).file("boot/armbianEnv.txt", "extraargs=\n").examined()
+        board.file("proc/sys/kernel/arch", arch).file("boot/armbianEnv.txt", "extraargs=\n").examine()
     };
     let rockchip = board("6.1.75-vendor-rk35xx", "aarch64");
     assert!(

@@ -1,4 +1,4 @@
-//! A machine as its files: what every machine shows, and what one of them has besides.
+//! Builds the files of a machine: a common base, and what differs.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use howlate_procfs::Root;
 
 const CPU: &str = "sys/devices/system/cpu";
 
-/// A machine that is made up, with the values that such machines show.
+/// The files of an invented machine, with realistic values.
 pub(crate) struct Machine {
     files: BTreeMap<String, Vec<u8>>,
     cpus: CpuSet,
@@ -21,11 +21,11 @@ pub(crate) fn cpus(list: &str) -> CpuSet {
 }
 
 impl Machine {
-    /// Run by root, on bare metal, with nothing set up.
+    /// Howlate run by root, on bare metal, without tuning.
     pub(crate) fn new(distribution: &str, release: &str, build: &str, count: u32) -> Self {
         let all: CpuSet = (0..count).collect();
         let machine = Self { files: BTreeMap::new(), cpus: all.clone() };
-        let each = machine
+        let machine = machine
             .file("etc/os-release", format!("PRETTY_NAME=\"{distribution}\"\n"))
             .file("proc/sys/kernel/osrelease", release)
             .file("proc/sys/kernel/version", build)
@@ -46,10 +46,10 @@ impl Machine {
             .file("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
             .file("dev/cpu_dma_latency", "")
             .raw("dev/cpu_dma_latency", &2_000_000_000_i32.to_ne_bytes());
-        each.rights("000001ffffffffff", "0", &all)
+        machine.permissions("000001ffffffffff", "0", &all)
     }
 
-    /// A file, instead of what it held.
+    /// Adds or replaces a file.
     pub(crate) fn file(mut self, path: impl Display, text: impl Display) -> Self {
         self.files.insert(path.to_string(), text.to_string().into_bytes());
         self
@@ -60,7 +60,7 @@ impl Machine {
         self
     }
 
-    fn rights(self, capabilities: &str, priority: &str, allowed: &CpuSet) -> Self {
+    fn permissions(self, capabilities: &str, priority: &str, allowed: &CpuSet) -> Self {
         let limits = format!(
             "Max locked memory         8388608              8388608              bytes\nMax nice priority         0                    0\nMax realtime priority     {priority:<20} {priority}\n"
         );
@@ -69,15 +69,15 @@ impl Machine {
         self.file("proc/self/status", status).file("proc/self/limits", limits)
     }
 
-    /// Run by somebody who may do nothing special.
+    /// Howlate run by a user without privileges.
     pub(crate) fn user(self) -> Self {
         let cpus = self.cpus.clone();
-        self.rights("0000000000000000", "0", &cpus)
+        self.permissions("0000000000000000", "0", &cpus)
     }
 
-    /// In a pod or container, with these rights and CPUs.
+    /// Howlate in a pod or container, with these capabilities and CPUs.
     pub(crate) fn contained(self, capabilities: &str, allowed: &str) -> Self {
-        let machine = self.rights(capabilities, "0", &cpus(allowed)).file("proc/self/cgroup", "0::/");
+        let machine = self.permissions(capabilities, "0", &cpus(allowed)).file("proc/self/cgroup", "0::/");
         machine.file("proc/2/comm", "bash")
     }
 
@@ -98,11 +98,11 @@ impl Machine {
         )
     }
 
-    pub(crate) fn cmdline(self, words: &str) -> Self {
-        self.file("proc/cmdline", words)
+    pub(crate) fn cmdline(self, parameters: &str) -> Self {
+        self.file("proc/cmdline", parameters)
     }
 
-    /// Idle states of every CPU: name and exit latency, off where `is_off` says so of its CPU.
+    /// Idle states of every CPU: name and exit latency. `is_off` says for a CPU and a state whether it is disabled.
     pub(crate) fn idle(self, states: &[(&str, u32)], is_off: impl Fn(u32, &str) -> bool) -> Self {
         let all = self.cpus.clone();
         all.iter().fold(self, |machine, cpu| {
@@ -118,7 +118,7 @@ impl Machine {
         })
     }
 
-    /// A frequency policy of each of these first CPUs: governor, and MHz from, to, and what the hardware can do.
+    /// A frequency policy for each of these CPUs: governor, and lowest, highest and hardware frequency in MHz.
     pub(crate) fn frequency(
         self,
         first: &[u32],
@@ -135,11 +135,11 @@ impl Machine {
         })
     }
 
-    pub(crate) fn siblings(self, of: impl Fn(u32) -> Vec<u32>) -> Self {
+    pub(crate) fn siblings(self, siblings_of: impl Fn(u32) -> Vec<u32>) -> Self {
         let all = self.cpus.clone();
         let machine = self.file(format!("{CPU}/smt/active"), 1).file(format!("{CPU}/smt/control"), "on");
         all.iter().fold(machine, |machine, cpu| {
-            let core: CpuSet = of(cpu).into_iter().collect();
+            let core: CpuSet = siblings_of(cpu).into_iter().collect();
             machine.file(format!("{CPU}/cpu{cpu}/topology/core_cpus_list"), core)
         })
     }
@@ -157,8 +157,8 @@ impl Machine {
         self.file(format!("{CPU}/nohz_full"), list)
     }
 
-    /// Where interrupts and the kernel's own work may go.
-    pub(crate) fn kept(self, list: &str) -> Self {
+    /// The CPUs of new interrupts and of workqueues.
+    pub(crate) fn housekeeping(self, list: &str) -> Self {
         let mask = mask(&cpus(list));
         self.file("proc/irq/default_smp_affinity", &mask).file("sys/devices/virtual/workqueue/cpumask", &mask)
     }
@@ -171,8 +171,8 @@ impl Machine {
         self.file("proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu tsc hypervisor\n")
     }
 
-    /// What is found on it.
-    pub(crate) fn examined(&self) -> Examined {
+    /// The findings on this machine.
+    pub(crate) fn examine(&self) -> Findings {
         let folder = tempfile::tempdir().expect("a directory for the machine");
         for (path, bytes) in &self.files {
             let file = folder.path().join(path);
@@ -180,15 +180,15 @@ impl Machine {
             std::fs::create_dir_all(folder).expect("the machine can be written");
             std::fs::write(file, bytes).expect("the machine can be written");
         }
-        Examined { findings: examine(folder.path()) }
+        Findings { findings: examine_tree(folder.path()) }
     }
 }
 
-fn examine(folder: &Path) -> Vec<Finding> {
+fn examine_tree(folder: &Path) -> Vec<Finding> {
     howlate_system::examine(&Root::at(folder))
 }
 
-/// As the kernel writes it: groups of 32 bits, highest first.
+/// A CPU mask in the kernel's format: groups of 32 bits, highest first.
 fn mask(cpus: &CpuSet) -> String {
     let groups = cpus.iter().last().map_or(0, |last| last / 32);
     let bits = |group: u32| {
@@ -197,25 +197,28 @@ fn mask(cpus: &CpuSet) -> String {
     (0..=groups).rev().map(|group| format!("{:08x}", bits(group))).collect::<Vec<_>>().join(",")
 }
 
-/// What was found on a machine.
-pub(crate) struct Examined {
+/// The findings on a machine.
+pub(crate) struct Findings {
     pub(crate) findings: Vec<Finding>,
 }
 
-impl Examined {
+impl Findings {
     #[track_caller]
     pub(crate) fn get(&self, id: &str) -> &Finding {
-        self.findings.iter().find(|one| one.id.name() == id).unwrap_or_else(|| panic!("no finding {id}"))
+        self.findings
+            .iter()
+            .find(|finding| finding.id.name() == id)
+            .unwrap_or_else(|| panic!("no finding {id}"))
     }
 
     pub(crate) fn has(&self, id: &str) -> bool {
-        self.findings.iter().any(|one| one.id.name() == id)
+        self.findings.iter().any(|finding| finding.id.name() == id)
     }
 
-    /// What costs something, in order.
+    /// The ids of the findings that cost latency, in order.
     pub(crate) fn costs(&self) -> Vec<&str> {
-        let costly = self.findings.iter().filter(|one| one.verdict == Verdict::Costs);
-        costly.map(|one| one.id.name()).collect()
+        let costly = self.findings.iter().filter(|finding| finding.verdict == Verdict::Costs);
+        costly.map(|finding| finding.id.name()).collect()
     }
 
     #[track_caller]
@@ -223,16 +226,16 @@ impl Examined {
         self.get(id).verdict
     }
 
-    /// All that is to be typed or done about it, in one text.
+    /// The commands of a remedy that fix the finding, in one text.
     #[track_caller]
     pub(crate) fn remedy(&self, id: &str) -> String {
         let remedy = self.get(id).remedy.clone().unwrap_or_default();
         [remedy.apply, remedy.lasting].concat().join("\n")
     }
 
-    /// Every step of every remedy.
+    /// All commands of all remedies.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &String> {
-        let remedies = self.findings.iter().filter_map(|one| one.remedy.as_ref());
-        remedies.flat_map(|one| one.apply.iter().chain(&one.undo).chain(&one.lasting))
+        let remedies = self.findings.iter().filter_map(|finding| finding.remedy.as_ref());
+        remedies.flat_map(|remedy| remedy.apply.iter().chain(&remedy.undo).chain(&remedy.lasting))
     }
 }

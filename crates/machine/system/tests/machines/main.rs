@@ -1,4 +1,4 @@
-//! Machines of many kinds, and what somebody who knows them would say of each: what costs, in which order, and what to do there.
+//! Machines of many kinds, and the findings that an expert would expect of each: costs, their order, and remedies.
 
 mod boards;
 mod machine;

@@ -1,4 +1,4 @@
-//! Guests, pods and containers: what can be done there, and by whom.
+//! Guests, pods and containers: what can be changed from inside.
 
 use howlate_model::Verdict;
 
@@ -8,7 +8,7 @@ fn debian(release: &str, count: u32) -> Machine {
     Machine::new("Debian GNU/Linux 12 (bookworm)", release, "#1 SMP PREEMPT_RT Debian", count)
 }
 
-pub(crate) fn pod_with_own_cpus() -> Machine {
+pub(crate) fn pod_with_exclusive_cpus() -> Machine {
     let node = Machine::new(
         "Red Hat Enterprise Linux 9.4 (Plow)",
         "5.14.0-427.el9.x86_64+rt",
@@ -20,7 +20,7 @@ pub(crate) fn pod_with_own_cpus() -> Machine {
         .idle(&[("POLL", 0), ("C1", 1), ("C6", 170)], |_, _| false)
         .isolated("2-31,34-63")
         .tickless("2-31,34-63")
-        .kept("0-1,32-33")
+        .housekeeping("0-1,32-33")
         .irq(0, "0-63", "0-63")
         .irq(50, "0-1,32-33", "1")
         .file("proc/sys/kernel/timer_migration", "0")
@@ -36,7 +36,7 @@ pub(crate) fn pod_with_own_cpus() -> Machine {
 
 #[test]
 fn a_pod_with_cpus_of_its_own_keeps_its_limit_and_is_judged_by_its_cpus() {
-    let found = pod_with_own_cpus().examined();
+    let found = pod_with_exclusive_cpus().examine();
     assert_eq!(found.costs(), ["cpu_quota", "memory_lock"]);
     let quota = found.remedy("cpu_quota");
     assert!(quota.contains("leave `resources.limits.cpu`") && quota.contains("cpu-quota.crio.io"), "{quota}");
@@ -62,14 +62,14 @@ pub(crate) fn pod_with_a_limit() -> Machine {
 
 #[test]
 fn a_pod_raises_its_limit_and_nobody_binds_cpus_at_amazon() {
-    let found = pod_with_a_limit().examined();
+    let found = pod_with_a_limit().examine();
     assert_eq!(found.costs()[0], "cpu_quota");
     assert!(found.remedy("cpu_quota").starts_with("raise "));
     let host = found.remedy("hypervisor");
     assert!(host.contains(".metal") && !host.contains("virsh"), "{host}");
 }
 
-pub(crate) fn container_of_docker() -> Machine {
+pub(crate) fn docker_container() -> Machine {
     let group = "/docker/0123456789abcdef";
     let host = Machine::new("Ubuntu 20.04.6 LTS", "5.4.0-200-lowlatency", "#220-Ubuntu SMP PREEMPT", 4);
     let files = format!("sys/fs/cgroup/cpu,cpuacct{group}");
@@ -90,7 +90,7 @@ pub(crate) fn container_of_docker() -> Machine {
 
 #[test]
 fn a_container_is_started_otherwise_and_no_unit_is_written_in_it() {
-    let found = container_of_docker().examined();
+    let found = docker_container().examine();
     assert_eq!(
         (found.verdict("realtime_permission"), found.verdict("rt_group_scheduling")),
         (Verdict::Blocks, Verdict::Blocks)
@@ -100,11 +100,11 @@ fn a_container_is_started_otherwise_and_no_unit_is_written_in_it() {
     assert!(found.remedy("isolated_cpus").contains("add `isolcpus="), "{}", found.remedy("isolated_cpus"));
 }
 
-pub(crate) fn guest_of_kvm() -> Machine {
+pub(crate) fn kvm_guest() -> Machine {
     debian("6.1.0-30-rt-amd64", 4).guest().firmware("QEMU", "Standard PC (Q35 + ICH9, 2009)")
 }
 
-pub(crate) fn guest_of_vmware() -> Machine {
+pub(crate) fn vmware_guest() -> Machine {
     debian("5.15.0-1075-realtime", 4).guest().firmware("VMware, Inc.", "VMware7,1")
 }
 
@@ -130,21 +130,21 @@ pub(crate) fn wsl() -> Machine {
 #[test]
 fn what_gives_a_guest_cpus_of_its_own_depends_on_its_host() {
     for (machine, has, lacks) in [
-        (guest_of_kvm(), "qm set VMID --affinity", "metal"),
-        (guest_of_vmware(), "Latency Sensitivity", "virsh"),
+        (kvm_guest(), "qm set VMID --affinity", "metal"),
+        (vmware_guest(), "Latency Sensitivity", "virsh"),
         (xen_dom0(), "dom0_vcpus_pin", "virsh"),
         (rented_arm(), "dedicated virtual CPUs", "virsh"),
         (wsl(), "WSL2", "virsh"),
     ] {
-        let remedy = machine.examined().remedy("hypervisor");
+        let remedy = machine.examine().remedy("hypervisor");
         assert!(remedy.contains(has) && !remedy.contains(lacks), "{remedy}");
     }
-    assert_eq!(xen_dom0().examined().verdict("hypervisor"), Verdict::Note, "it is no guest");
+    assert_eq!(xen_dom0().examine().verdict("hypervisor"), Verdict::Note, "it is no guest");
 }
 
 #[test]
 fn a_rented_arm_machine_is_a_guest_and_shows_what_its_host_took() {
-    let found = rented_arm().examined();
+    let found = rented_arm().examine();
     assert_eq!(found.costs(), ["steal", "preemption", "hypervisor"]);
     assert!(found.get("steal").found.contains("5.79 %"));
     assert!(found.remedy("realtime_kernel").contains("linux-image-rt-arm64"));
@@ -152,7 +152,7 @@ fn a_rented_arm_machine_is_a_guest_and_shows_what_its_host_took() {
 
 #[test]
 fn wsl_is_set_up_from_windows() {
-    let found = wsl().examined();
+    let found = wsl().examine();
     assert!(found.remedy("realtime_kernel").contains(".wslconfig"));
     assert!(found.remedy("isolated_cpus").contains("wsl --shutdown"), "{}", found.remedy("isolated_cpus"));
 }
@@ -160,7 +160,7 @@ fn wsl_is_set_up_from_windows() {
 #[test]
 fn containers_are_known_that_do_not_say_so_to_everybody() {
     let contained = |path: &str, text: &str| {
-        debian("6.8.12-1-pve", 4).contained("0000000000000000", "0-3").file(path, text).examined()
+        debian("6.8.12-1-pve", 4).contained("0000000000000000", "0-3").file(path, text).examine()
     };
     let lxc = contained("run/systemd/container", "lxc\n");
     assert!(
@@ -177,6 +177,6 @@ fn containers_are_known_that_do_not_say_so_to_everybody() {
 fn who_is_not_root_in_a_pod_gains_nothing_by_a_capability_alone() {
     let user =
         "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\nCpus_allowed_list:\t0-15\n";
-    let found = pod_with_a_limit().file("proc/self/status", user).examined();
+    let found = pod_with_a_limit().file("proc/self/status", user).examine();
     assert!(found.remedy("realtime_permission").contains("setcap cap_sys_nice+ep"));
 }

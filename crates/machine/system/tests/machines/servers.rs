@@ -1,4 +1,4 @@
-//! Servers, set up well and not at all.
+//! Servers, tuned and untuned.
 
 use howlate_model::Verdict;
 
@@ -31,7 +31,7 @@ pub(crate) fn two_nodes() -> Machine {
 
 #[test]
 fn a_server_as_it_came_has_its_costs_in_the_order_in_which_they_matter() {
-    let found = two_nodes().examined();
+    let found = two_nodes().examine();
     let order = [
         "clocksource",
         "preemption",
@@ -60,7 +60,7 @@ pub(crate) fn off_on_the_first_cpu_only() -> Machine {
         .idle(&[("POLL", 0), ("C1", 2), ("C6", 133)], |cpu, name| cpu == 0 && name == "C6")
         .isolated("4-7")
         .tickless("4-7")
-        .kept("0-3")
+        .housekeeping("0-3")
         .irq(0, "0-7", "0-7")
         .irq(16, "0-3", "2")
         .cmdline("isolcpus=4-7 nohz_full=4-7 rcu_nocbs=4-7")
@@ -69,7 +69,7 @@ pub(crate) fn off_on_the_first_cpu_only() -> Machine {
 
 #[test]
 fn each_cpu_is_judged_by_itself_and_none_that_is_off() {
-    let found = off_on_the_first_cpu_only().examined();
+    let found = off_on_the_first_cpu_only().examine();
     assert_eq!(found.costs(), ["idle_states"]);
     assert!(found.get("idle_states").found.starts_with("idle CPUs 4-5 may enter states as deep as C6"));
     assert!(
@@ -84,7 +84,7 @@ fn each_cpu_is_judged_by_itself_and_none_that_is_off() {
 fn where_the_first_cpu_sleeps_and_the_isolated_ones_do_not_nothing_costs() {
     let other_way = off_on_the_first_cpu_only()
         .idle(&[("POLL", 0), ("C1", 2), ("C6", 133)], |cpu, name| cpu > 0 && name == "C6");
-    assert_eq!(other_way.examined().verdict("idle_states"), Verdict::Good);
+    assert_eq!(other_way.examine().verdict("idle_states"), Verdict::Good);
 }
 
 pub(crate) fn many_cpus() -> Machine {
@@ -108,7 +108,7 @@ pub(crate) fn many_cpus() -> Machine {
 
 #[test]
 fn many_interrupts_are_moved_and_put_back_by_a_few_commands() {
-    let found = many_cpus().examined();
+    let found = many_cpus().examine();
     let remedy = found.get("interrupt_affinity").remedy.clone().unwrap();
     assert!(
         remedy.apply.len() <= 2 && remedy.undo.len() == 1,
@@ -129,7 +129,7 @@ fn many_interrupts_are_moved_and_put_back_by_a_few_commands() {
     assert!(found.steps().all(|step| step.len() < 500));
 }
 
-pub(crate) fn of_a_unit() -> Machine {
+pub(crate) fn in_unit() -> Machine {
     let server = Machine::new(
         "Debian GNU/Linux 13 (trixie)",
         "6.12.48+deb13-amd64",
@@ -146,7 +146,7 @@ pub(crate) fn of_a_unit() -> Machine {
 
 #[test]
 fn a_quota_of_systemd_is_lifted_by_systemd() {
-    let found = of_a_unit().examined();
+    let found = in_unit().examine();
     assert_eq!(found.costs()[0], "cpu_quota");
     let remedy = found.remedy("cpu_quota");
     assert!(
@@ -171,7 +171,7 @@ pub(crate) fn buster() -> Machine {
 
 #[test]
 fn an_old_kernel_is_asked_for_nothing_that_it_does_not_know() {
-    let found = buster().examined();
+    let found = buster().examine();
     assert_eq!(found.costs(), ["idle_states", "frequency_governor"]);
     let remedy = found.remedy("isolated_cpus");
     assert!(remedy.contains("isolcpus=3\\\"") && !remedy.contains("managed_irq"), "{remedy}");
@@ -195,22 +195,22 @@ pub(crate) fn slow_clock() -> Machine {
 
 #[test]
 fn a_short_threshold_is_a_timer_every_fraction_of_a_second() {
-    let found = slow_clock().examined();
+    let found = slow_clock().examine();
     assert_eq!(found.costs(), ["clocksource", "preemption"]);
     assert!(found.get("watchdogs").found.contains("every 0.4 s"));
-    let off = slow_clock().file("proc/sys/kernel/watchdog_thresh", "0").examined();
+    let off = slow_clock().file("proc/sys/kernel/watchdog_thresh", "0").examine();
     assert_eq!(off.verdict("watchdogs"), Verdict::Good);
 }
 
 #[test]
 fn words_for_the_first_process_are_none_of_the_kernels() {
     let line = "ro dyndbg=\"file a +p isolcpus=2\" preempt=full -- preempt=none \x1b[31mred";
-    let found = slow_clock().cmdline(line).examined();
+    let found = slow_clock().cmdline(line).examine();
     assert_ne!(found.verdict("preemption"), Verdict::Costs);
     assert_eq!(found.verdict("isolated_cpus"), Verdict::Note);
 }
 
-/// The mistake that is made most: the second halves of all cores.
+/// The most frequent mistake: isolating the second CPUs of all cores.
 pub(crate) fn second_halves() -> Machine {
     let server = Machine::new(
         "Debian GNU/Linux 13 (trixie)",
@@ -218,16 +218,20 @@ pub(crate) fn second_halves() -> Machine {
         "#1 SMP PREEMPT_RT Debian 6.12.48-1",
         16,
     );
-    server.siblings(|cpu| vec![cpu % 8, cpu % 8 + 8]).isolated("8-15").kept("0-7").cmdline("isolcpus=8-15")
+    server
+        .siblings(|cpu| vec![cpu % 8, cpu % 8 + 8])
+        .isolated("8-15")
+        .housekeeping("0-7")
+        .cmdline("isolcpus=8-15")
 }
 
 #[test]
 fn halves_of_cores_are_to_become_whole_ones_and_no_isolated_cpu_is_lost() {
-    let found = second_halves().examined();
+    let found = second_halves().examine();
     assert_eq!(found.verdict("smt"), Verdict::Costs);
     let remedy = found.remedy("smt");
     assert!(remedy.contains("4-7,12-15 in `isolcpus=`") && !remedy.contains("/online"), "{remedy}");
-    let some = second_halves().isolated("7,12-15").cmdline("isolcpus=7,12-15").examined();
+    let some = second_halves().isolated("7,12-15").cmdline("isolcpus=7,12-15").examine();
     assert!(some.remedy("smt").contains("for n in 4 5 6; do echo 0 |"), "{}", some.remedy("smt"));
 }
 
@@ -237,20 +241,20 @@ fn the_only_core_is_not_taken_apart() {
         Machine::new("Debian GNU/Linux 12 (bookworm)", "6.1.0-28-rt-amd64", "#1 SMP PREEMPT_RT", 2)
             .siblings(|_| vec![0, 1])
     };
-    assert_eq!(small().examined().get("isolated_cpus").remedy, None);
-    let followed = small().isolated("1").cmdline("isolcpus=1").examined();
+    assert_eq!(small().examine().get("isolated_cpus").remedy, None);
+    let followed = small().isolated("1").cmdline("isolcpus=1").examine();
     assert!(followed.remedy("smt").starts_with("isolate nothing"), "{}", followed.remedy("smt"));
 }
 
 #[test]
-fn flags_without_the_one_that_counts_are_told() {
+fn isolcpus_without_the_flag_domain_is_found() {
     let found =
-        off_on_the_first_cpu_only().isolated("").cmdline("isolcpus=managed_irq,4-7 nohz_full=4-7").examined();
+        off_on_the_first_cpu_only().isolated("").cmdline("isolcpus=managed_irq,4-7 nohz_full=4-7").examine();
     assert_eq!(found.verdict("isolated_cpus"), Verdict::Note);
     assert!(found.remedy("isolated_cpus").starts_with("write `isolcpus=domain,managed_irq,4-7` instead"));
 }
 
-/// Threads of interrupts are where their interrupts are, and those of queues of a disk cannot be moved.
+/// Interrupt threads follow the affinity of their interrupts; those of disk queues cannot be moved.
 #[test]
 fn the_thread_of_an_interrupt_is_no_leak_of_its_own() {
     let thread = |server: Machine, id: u32, name: &str| {
@@ -260,14 +264,14 @@ fn the_thread_of_an_interrupt_is_no_leak_of_its_own() {
     };
     let server = off_on_the_first_cpu_only().file("proc/2/task/2/children", "30 31");
     let quiet = thread(thread(server, 30, "irq/150-nvme0q3"), 31, "irq/125-eno1");
-    assert_eq!(quiet.examined().verdict("kernel_threads"), Verdict::Good);
-    let found = thread(quiet, 31, "kauditd").examined();
+    assert_eq!(quiet.examine().verdict("kernel_threads"), Verdict::Good);
+    let found = thread(quiet, 31, "kauditd").examine();
     assert!(found.get("kernel_threads").found.starts_with("1 thread of the kernel (kauditd) "));
 }
 
 #[test]
-fn what_moves_interrupts_back_is_stopped_first() {
-    let found = off_on_the_first_cpu_only().irq(16, "0-7", "5").file("proc/77/comm", "irqbalance").examined();
+fn irqbalance_is_stopped_before_interrupts_are_moved() {
+    let found = off_on_the_first_cpu_only().irq(16, "0-7", "5").file("proc/77/comm", "irqbalance").examine();
     let remedy = found.get("interrupt_affinity").remedy.clone().unwrap();
     assert!(
         remedy.apply[0].contains("stop irqbalance")
@@ -280,7 +284,7 @@ fn what_moves_interrupts_back_is_stopped_first() {
 #[test]
 fn packets_and_callbacks_that_come_to_isolated_cpus_are_found() {
     let server = || off_on_the_first_cpu_only().tickless("").cmdline("isolcpus=4-7");
-    let steered = server().file("sys/class/net/eth0/queues/rx-0/rps_cpus", "3f").examined();
+    let steered = server().file("sys/class/net/eth0/queues/rx-0/rps_cpus", "3f").examine();
     assert_eq!(steered.verdict("receive_steering"), Verdict::Costs);
     assert!(steered.remedy("receive_steering").contains("echo 0 | "));
     assert!(
@@ -298,11 +302,11 @@ fn packets_and_callbacks_that_come_to_isolated_cpus_are_found() {
     let clear = server()
         .cmdline("isolcpus=4-7 rcu_nocbs=4-7")
         .file("sys/class/net/eth0/queues/rx-0/rps_cpus", "0f")
-        .examined();
+        .examine();
     assert!(!clear.has("receive_steering") && !clear.has("rcu_callbacks"));
 }
 
-/// Queues of disks, each for a CPU of both kinds.
+/// Disk queues, each for an isolated and another CPU.
 #[test]
 fn queues_that_come_to_isolated_cpus_and_need_not_cost() {
     let server = |line: &str| {
@@ -315,13 +319,13 @@ fn queues_that_come_to_isolated_cpus_and_need_not_cost() {
                 .cmdline(line)
                 .file("proc/interrupts", table)
                 .irq(16, "0-3", "0");
-        (40..44).fold(machine, |one, irq| {
-            one.irq(irq, &format!("{},{}", irq - 40, irq - 36), &(irq - 36).to_string())
+        (40..44).fold(machine, |machine, irq| {
+            machine.irq(irq, &format!("{},{}", irq - 40, irq - 36), &(irq - 36).to_string())
         })
     };
-    let found = server("isolcpus=4-7").examined();
+    let found = server("isolcpus=4-7").examine();
     assert_eq!(found.verdict("interrupt_affinity"), Verdict::Costs);
     assert!(found.remedy("interrupt_affinity").contains("`isolcpus=domain,managed_irq,4-7` instead of"));
-    let told = server("isolcpus=domain,managed_irq,4-7").examined();
-    assert_eq!(told.verdict("interrupt_affinity"), Verdict::Good);
+    let avoided = server("isolcpus=domain,managed_irq,4-7").examine();
+    assert_eq!(avoided.verdict("interrupt_affinity"), Verdict::Good);
 }

@@ -1,4 +1,4 @@
-//! Every command of every remedy on all of these machines, read by the shells that people have.
+//! Parses the commands of all remedies on all machines with the common shells.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use howlate_testing::skip;
 use crate::machine::Machine;
 use crate::{boards, rented, servers, workstations};
 
-fn all() -> Vec<Machine> {
+fn machines() -> Vec<Machine> {
     vec![
         boards::pi_5(),
         boards::jetson(),
@@ -16,21 +16,21 @@ fn all() -> Vec<Machine> {
         boards::elkhart_lake(),
         workstations::hybrid(),
         workstations::audio_desktop(),
-        workstations::kept_low(),
-        workstations::with_scheduler_of_bpf(),
+        workstations::limited_frequency(),
+        workstations::with_sched_ext(),
         workstations::with_partition(),
         workstations::debug_kernel(),
         servers::two_nodes(),
         servers::off_on_the_first_cpu_only(),
         servers::many_cpus(),
-        servers::of_a_unit(),
+        servers::in_unit(),
         servers::buster(),
         servers::slow_clock(),
-        rented::pod_with_own_cpus(),
+        rented::pod_with_exclusive_cpus(),
         rented::pod_with_a_limit(),
-        rented::container_of_docker(),
-        rented::guest_of_kvm(),
-        rented::guest_of_vmware(),
+        rented::docker_container(),
+        rented::kvm_guest(),
+        rented::vmware_guest(),
         rented::xen_dom0(),
         rented::rented_arm(),
         rented::wsl(),
@@ -39,7 +39,7 @@ fn all() -> Vec<Machine> {
     ]
 }
 
-/// What is typed, and no sentence.
+/// Whether a step is a command, not a sentence.
 fn is_command(step: &str) -> bool {
     let first = step.split(' ').next().unwrap_or_default();
     let programs = [
@@ -75,16 +75,18 @@ fn is_command(step: &str) -> bool {
 }
 
 fn commands() -> Vec<String> {
-    let mut all: Vec<String> =
-        all().iter().flat_map(|one| one.examined().steps().cloned().collect::<Vec<_>>()).collect();
-    all.sort_unstable();
-    all.dedup();
-    all.retain(|step| is_command(step));
-    all
+    let mut commands: Vec<String> = machines()
+        .iter()
+        .flat_map(|machine| machine.examine().steps().cloned().collect::<Vec<_>>())
+        .collect();
+    commands.sort_unstable();
+    commands.dedup();
+    commands.retain(|step| is_command(step));
+    commands
 }
 
 #[test]
-fn every_shell_can_read_what_is_to_be_typed() {
+fn every_shell_can_parse_the_commands() {
     let commands = commands();
     assert!(commands.len() > 60, "{}", commands.len());
     for shell in [&["bash"][..], &["dash"], &["busybox", "sh"]] {
@@ -103,16 +105,16 @@ fn every_shell_can_read_what_is_to_be_typed() {
             continue;
         }
         for command in &commands {
-            let told = parse(&format!("{command}\n")).unwrap();
-            let said = String::from_utf8_lossy(&told.stderr).into_owned();
-            assert!(told.status.success() && said.is_empty(), "{shell:?}: {command}\n{said}");
+            let output = parse(&format!("{command}\n")).unwrap();
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success() && errors.is_empty(), "{shell:?}: {command}\n{errors}");
         }
     }
 }
 
-/// Braces are lists in bash and zsh alone; elsewhere they are a part of a name.
+/// Brace expansion exists in bash and zsh only; other shells take braces literally.
 #[test]
-fn nothing_that_is_typed_needs_a_shell_of_its_own_kind() {
+fn no_command_needs_a_particular_shell() {
     for command in commands() {
         let unquoted: String = command.split('\'').step_by(2).collect();
         let unquoted: String = unquoted.split('"').step_by(2).collect();

@@ -1,4 +1,4 @@
-//! Desktops and laptops.
+//! Findings on desktops and laptops.
 
 use howlate_model::Verdict;
 
@@ -32,7 +32,7 @@ pub(crate) fn hybrid() -> Machine {
 
 #[test]
 fn of_two_kinds_of_cores_a_whole_one_of_the_quick_is_isolated() {
-    let found = hybrid().examined();
+    let found = hybrid().examine();
     assert_eq!(found.costs(), ["idle_states", "frequency_governor", "memory_lock", "timer_slack"]);
     assert!(found.remedy("isolated_cpus").contains("isolcpus=domain,managed_irq,14-15"));
     assert_eq!(found.verdict("energy_preference"), Verdict::Note);
@@ -64,7 +64,7 @@ pub(crate) fn audio_desktop() -> Machine {
 
 #[test]
 fn a_good_audio_desktop_is_told_of_idle_states_and_of_its_interface() {
-    let found = audio_desktop().examined();
+    let found = audio_desktop().examine();
     assert_eq!(found.costs(), ["idle_states"]);
     assert_eq!(found.verdict("realtime_permission"), Verdict::Good);
     assert!(found.get("usb_power").found.contains("Scarlett"));
@@ -72,18 +72,18 @@ fn a_good_audio_desktop_is_told_of_idle_states_and_of_its_interface() {
 
 #[test]
 fn a_request_for_shallow_states_is_seen_while_it_is_held() {
-    let held = audio_desktop().raw("dev/cpu_dma_latency", &0_i32.to_ne_bytes()).examined();
+    let held = audio_desktop().raw("dev/cpu_dma_latency", &0_i32.to_ne_bytes()).examine();
     assert_eq!(held.costs(), Vec::<&str>::new());
     assert!(
         held.get("idle_states").found.contains("/dev/cpu_dma_latency"),
         "{}",
         held.get("idle_states").found
     );
-    let loose = audio_desktop().raw("dev/cpu_dma_latency", &500_i32.to_ne_bytes()).examined();
+    let loose = audio_desktop().raw("dev/cpu_dma_latency", &500_i32.to_ne_bytes()).examine();
     assert_eq!(loose.verdict("idle_states"), Verdict::Costs);
 }
 
-pub(crate) fn kept_low() -> Machine {
+pub(crate) fn limited_frequency() -> Machine {
     let laptop = Machine::new("Fedora Linux 43", "6.17.1-300.fc43.x86_64", "#1 SMP PREEMPT_DYNAMIC", 4);
     laptop
         .config(&["CONFIG_PREEMPT_LAZY=y", "CONFIG_PREEMPT_DYNAMIC=y"])
@@ -95,7 +95,7 @@ pub(crate) fn kept_low() -> Machine {
 
 #[test]
 fn a_frequency_that_is_kept_low_costs_under_every_governor() {
-    let found = kept_low().examined();
+    let found = limited_frequency().examine();
     assert_eq!(found.costs(), ["frequency_limit"]);
     assert!(found.get("frequency_limit").found.contains("800 MHz of 4200"));
     assert!(found.remedy("realtime_kernel").starts_with("Fedora has none"));
@@ -105,7 +105,7 @@ fn a_frequency_that_is_kept_low_costs_under_every_governor() {
     );
 }
 
-pub(crate) fn with_scheduler_of_bpf() -> Machine {
+pub(crate) fn with_sched_ext() -> Machine {
     let desktop = Machine::new("Fedora Linux 44", "7.0.3-200.fc44.x86_64", "#1 SMP PREEMPT_DYNAMIC", 16);
     desktop
         .config(&["CONFIG_PREEMPT_LAZY=y", "CONFIG_PREEMPT_DYNAMIC=y"])
@@ -117,7 +117,7 @@ pub(crate) fn with_scheduler_of_bpf() -> Machine {
 
 #[test]
 fn another_scheduler_is_named() {
-    let found = with_scheduler_of_bpf().examined();
+    let found = with_sched_ext().examine();
     assert!(found.get("sched_ext").found.contains("lavd"));
     assert_eq!(found.verdict("preemption"), Verdict::Note);
     assert!(found.remedy("preemption").contains("echo full "));
@@ -128,18 +128,18 @@ pub(crate) fn with_partition() -> Machine {
     let desktop = Machine::new("Arch Linux", "6.15.2-arch1-1", "#1 SMP PREEMPT_DYNAMIC", 8);
     let desktop = [(0, "0-7", "0-7"), (16, "0-5", "3"), (125, "0-5", "5")]
         .into_iter()
-        .fold(desktop, |one, (irq, allowed, handled)| one.irq(irq, allowed, handled));
+        .fold(desktop, |machine, (irq, allowed, handled)| machine.irq(irq, allowed, handled));
     desktop
         .file("sys/fs/cgroup/cpuset.cpus.isolated", "6-7")
         .file("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy")
-        .kept("0-5")
+        .housekeeping("0-5")
         .tickless("(null)")
         .idle(&[("POLL", 0), ("C1", 2)], |_, _| false)
 }
 
 #[test]
-fn what_a_control_group_isolates_is_isolated() {
-    let found = with_partition().examined();
+fn cpus_isolated_by_a_control_group_are_isolated() {
+    let found = with_partition().examine();
     assert_eq!(found.verdict("isolated_cpus"), Verdict::Good);
     assert!(found.get("isolated_cpus").found.starts_with("isolated CPUs: 6-7;"));
     assert_eq!(
@@ -166,14 +166,14 @@ pub(crate) fn debug_kernel() -> Machine {
 
 #[test]
 fn a_kernel_for_tests_and_a_tracer_come_first() {
-    assert_eq!(debug_kernel().examined().costs(), ["debug_kernel", "tracer"]);
+    assert_eq!(debug_kernel().examine().costs(), ["debug_kernel", "tracer"]);
 }
 
 #[test]
-fn a_frequency_that_somebody_else_holds_low_is_not_written_back_as_ones_own() {
-    let limit = kept_low().examined().get("frequency_limit").remedy.clone().unwrap();
+fn a_limit_of_the_firmware_is_not_written_back() {
+    let limit = limited_frequency().examine().get("frequency_limit").remedy.clone().unwrap();
     assert!(limit.undo.iter().all(|step| !step.contains("800000")), "{limit:?}");
-    let base = kept_low().file("sys/devices/system/cpu/intel_pstate/no_turbo", "1").examined();
+    let base = limited_frequency().file("sys/devices/system/cpu/intel_pstate/no_turbo", "1").examine();
     assert!(
         base.remedy("frequency_limit").contains("echo 0 | tee /sys/devices/system/cpu/intel_pstate/no_turbo")
     );
@@ -183,10 +183,10 @@ fn a_frequency_that_somebody_else_holds_low_is_not_written_back_as_ones_own() {
 fn heat_now_and_then_is_worth_knowing_and_heat_all_the_time_costs() {
     let count = "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count";
     let of = |times: u32, seconds: u32| {
-        kept_low()
+        limited_frequency()
             .file(count, times)
             .file("proc/uptime", format!("{seconds}.00 1.0"))
-            .examined()
+            .examine()
             .verdict("thermal_throttling")
     };
     assert_eq!(
@@ -196,8 +196,9 @@ fn heat_now_and_then_is_worth_knowing_and_heat_all_the_time_costs() {
 }
 
 #[test]
-fn a_firmware_that_saves_power_is_told() {
-    let of = |profile: &str| kept_low().file("sys/firmware/acpi/platform_profile", profile).examined();
+fn a_power_saving_firmware_is_found() {
+    let of =
+        |profile: &str| limited_frequency().file("sys/firmware/acpi/platform_profile", profile).examine();
     assert_eq!(of("low-power").verdict("platform_profile"), Verdict::Costs);
     assert!(of("low-power").remedy("platform_profile").contains("echo performance"));
     assert_eq!(
@@ -206,14 +207,14 @@ fn a_firmware_that_saves_power_is_told() {
     );
 }
 
-fn of_distribution(release: &str) -> Machine {
-    kept_low().file("etc/os-release", release).file("sys/class/dmi/id/product_name", "Laptop")
+fn with_distribution(release: &str) -> Machine {
+    limited_frequency().file("etc/os-release", release).file("sys/class/dmi/id/product_name", "Laptop")
 }
 
 #[test]
-fn what_is_made_of_a_distribution_is_changed_in_its_own_way() {
+fn derived_distributions_have_commands_of_their_own() {
     let remedies = |release: &str| {
-        let found = of_distribution(release).examined();
+        let found = with_distribution(release).examine();
         (found.remedy("isolated_cpus"), found.remedy("realtime_kernel"))
     };
     let (isolated, _) = remedies("ID=pop\nID_LIKE=\"ubuntu debian\"\nNAME=\"Pop!_OS\"\n");
@@ -227,14 +228,14 @@ fn what_is_made_of_a_distribution_is_changed_in_its_own_way() {
 
 #[test]
 fn a_limit_is_raised_where_that_system_reads_it() {
-    let remedy = |machine: Machine, finding: &str| machine.examined().remedy(finding);
-    let alpine = || of_distribution("ID=alpine\n").user();
+    let remedy = |machine: Machine, finding: &str| machine.examine().remedy(finding);
+    let alpine = || with_distribution("ID=alpine\n").user();
     assert!(remedy(alpine(), "realtime_permission").contains("prlimit --pid $$ --rtprio=99"));
     assert!(remedy(alpine(), "nice_permission").contains("--nice=40"));
-    let lasting = alpine().examined().get("realtime_permission").remedy.clone().unwrap().lasting;
+    let lasting = alpine().examine().get("realtime_permission").remedy.clone().unwrap().lasting;
     assert!(lasting[0].contains("rc_ulimit=\"-r 99\""), "{lasting:?}");
     let of_manager = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/app.scope";
-    let nix = of_distribution("ID=nixos\n").user().file("proc/self/cgroup", of_manager);
+    let nix = with_distribution("ID=nixos\n").user().file("proc/self/cgroup", of_manager);
     let service = remedy(nix, "service_limits");
     assert!(
         service.contains("systemd.services.\"user@\".serviceConfig") && !service.contains("/etc/"),
@@ -243,24 +244,24 @@ fn a_limit_is_raised_where_that_system_reads_it() {
 }
 
 #[test]
-fn who_types_into_fish_gets_what_fish_takes() {
+fn commands_are_adapted_to_fish() {
     let status = |machine: Machine| {
         machine
             .file("proc/7/comm", "fish")
             .file("proc/self/status", "Uid:\t0\t0\t0\t0\nPPid:\t7\nCapEff:\t0\n")
     };
-    let slack = status(kept_low()).examined().remedy("timer_slack");
+    let slack = status(limited_frequency()).examine().remedy("timer_slack");
     assert!(slack.contains("$fish_pid") && !slack.contains("$$"), "{slack}");
 }
 
 #[test]
 fn what_takes_longest_to_wake_up_from_comes_before_how_the_kernel_preempts() {
     let laptop = |exit: u32| {
-        kept_low()
+        limited_frequency()
             .config(&["CONFIG_PREEMPT_VOLUNTARY=y", "CONFIG_PREEMPT_DYNAMIC=y"])
             .file("sys/kernel/debug/sched/preempt", "none (voluntary) full")
             .idle(&[("POLL", 0), ("C10", exit)], |_, _| false)
-            .examined()
+            .examine()
             .costs()
             .into_iter()
             .map(str::to_owned)
@@ -272,11 +273,11 @@ fn what_takes_longest_to_wake_up_from_comes_before_how_the_kernel_preempts() {
 }
 
 #[test]
-fn who_typed_sudo_is_an_ordinary_user_again() {
-    let by_sudo = kept_low()
+fn a_user_of_sudo_gets_commands_with_sudo() {
+    let by_sudo = limited_frequency()
         .file("proc/7/comm", "sudo")
         .file("proc/self/status", "Uid:\t0\t0\t0\t0\nPPid:\t7\nCapEff:\t000001ffffffffff\n");
-    let found = by_sudo.examined();
+    let found = by_sudo.examine();
     assert!(found.remedy("isolated_cpus").starts_with("sudo grubby "), "{}", found.remedy("isolated_cpus"));
     assert!(found.remedy("realtime_permission").starts_with("sudo chrt "));
 }

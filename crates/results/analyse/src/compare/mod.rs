@@ -28,7 +28,7 @@ use levels::{Levels, PValues};
 pub(crate) use mann_whitney::MannWhitney;
 pub use margin_gate::MarginGate;
 pub use matching::Difference;
-pub use maximum::{Extrapolation, Maximum, Refusal};
+pub use maximum::{Extrapolation, ExtrapolationRefusal, Maximum};
 pub use needed_runs::Settling;
 pub use self_test::{FalseAlarms, TrialShare, false_alarms};
 pub(crate) use signed_rank::{SignedRank, least_pairs};

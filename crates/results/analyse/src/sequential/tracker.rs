@@ -1,4 +1,4 @@
-//! Tracks the progress of one condition of a run that goes on until something is known, block by block.
+//! Tracks the progress of one condition of a run with a stop rule, block by block.
 
 use howlate_model::{Block, Margin, Span, StopRule};
 
@@ -56,12 +56,12 @@ impl Tracker {
         }
     }
 
-    /// How long it was measured.
+    /// The measured time.
     pub(crate) const fn covered(&self) -> Span {
         self.covered
     }
 
-    /// Adds what else was measured in the same time.
+    /// Adds the progress of another tracker for the same time.
     pub(crate) fn join(&mut self, other: &Self) {
         self.covered = self.covered.max(other.covered);
         if let (FigureTracker::Rate(rate), FigureTracker::Rate(other)) =
@@ -89,12 +89,12 @@ fn percentile_progress(looks: &Looks, start: Progress) -> Progress {
         unit: IntervalUnit::Ns,
     });
     // Intervals become narrower as the square root of time.
-    let times = looks.relative_width().map(|share| (share * share).max(1.5));
+    let factor = looks.relative_width().map(|share| (share * share).max(1.5));
     Progress {
         decision: if reached { Decision::Reached } else { Decision::Undecided },
         interval,
         looked: looks.taken,
-        needs_about: times.filter(|_| !reached).map(|times| times_span(start.covered, times)),
+        needs_about: factor.filter(|_| !reached).map(|factor| times_span(start.covered, factor)),
         ..start
     }
 }
@@ -127,8 +127,8 @@ impl RateTracker {
         EventCount { events, time: self.late.covered.as_nanos() as f64 / self.interval.as_nanos() as f64 }
     }
 
-    /// The most events that may have occurred.
-    const fn most(&self) -> u64 {
+    /// The most events that may have occurred: those seen, and those hidden.
+    const fn most_events(&self) -> u64 {
         self.late.seen.saturating_add(self.late.hidden)
     }
 
@@ -160,7 +160,7 @@ impl RateTracker {
 
     fn holds(&self) -> bool {
         // Unseen wake-ups count as late.
-        self.count(self.most()).evidence_below_one(TO_HOLD) >= decisive()
+        self.count(self.most_events()).evidence_below_one(TO_HOLD) >= decisive()
     }
 
     fn decide(&mut self) {
@@ -174,7 +174,7 @@ impl RateTracker {
 
     fn progress(&self, start: Progress) -> Progress {
         let per_hour = |rate: f64| rate * HOUR_NS / self.interval.as_nanos() as f64;
-        let interval = self.ends().map(|(low, high)| DecisionInterval {
+        let interval = self.bounds().map(|(low, high)| DecisionInterval {
             low: per_hour(low),
             high: high.map(per_hour),
             unit: IntervalUnit::PerHour,
@@ -193,8 +193,8 @@ impl RateTracker {
     }
 
     /// Lower and upper bound of the rate; a decision is about one of them.
-    fn ends(&self) -> Option<(f64, Option<f64>)> {
-        let (seen, most) = (self.count(self.late.seen), self.count(self.most()));
+    fn bounds(&self) -> Option<(f64, Option<f64>)> {
+        let (seen, most) = (self.count(self.late.seen), self.count(self.most_events()));
         match self.decision {
             Decision::Holds => Some((0.0, Some(most.at_most(TO_HOLD, decisive())))),
             Decision::Refuted => Some((seen.at_least(TO_REFUTE, self.breaks_at), None)),
@@ -210,7 +210,7 @@ impl RateTracker {
     fn needs_about(&self) -> Option<f64> {
         /// Longer times are not reported.
         const MOST: f64 = 10_000.0;
-        let so_far = self.count(self.most());
+        let so_far = self.count(self.most_events());
         if so_far.events == 0 {
             return Some(time_to_hold(0, TO_HOLD, decisive()));
         }
@@ -230,15 +230,15 @@ fn times_span(span: Span, times: f64) -> Span {
     Span::from_nanos((span.as_nanos() as f64 * times) as u64)
 }
 
-/// Why a run cannot go on until something is known.
+/// Why a stop rule cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unreachable {
-    /// Events this close together cannot be told apart.
+    /// Events this close together cannot be distinguished.
     TooOften {
         /// The shortest time in which one may be allowed.
         least: Span,
     },
-    /// Latencies are not measured that precisely.
+    /// Latencies are not resolved that precisely.
     TooFine {
         /// The smallest margin.
         least: f64,
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_holds_after_as_long_as_was_said_beforehand() {
+    fn a_limit_holds_after_the_predicted_time() {
         let mut quiet = hourly(1);
         minutes(&mut quiet, 0..215, &[]);
         let found = quiet.progress();
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!((found.decision, found.events, found.needs_about), (Decision::Holds, Some(0), None));
         let high = found.interval.unwrap().high.unwrap();
         assert!(found.interval.unwrap().low.abs() < 1e-12 && (0.9..=1.0).contains(&high), "{high}");
-        // Later blocks change nothing any more.
+        // A decision is final.
         minutes(&mut quiet, 216..300, &[220, 230, 240, 250]);
         assert_eq!(quiet.progress(), Progress { covered: found.covered, ..found });
     }
@@ -347,7 +347,7 @@ mod tests {
 
     /// Spells of 7.5 s; four within 37.8 s refute. Spells of 3 s would be four within 10 s.
     #[test]
-    fn who_wanders_for_some_seconds_is_not_refuted_and_who_is_always_late_soon_is() {
+    fn late_wakeups_of_some_seconds_do_not_refute_a_limit_and_constant_lateness_does() {
         let wandered = minutely(60, |second| [0, 3, 6, 9, 12].contains(&second));
         assert_eq!((wandered.decision, wandered.events), (Decision::Undecided, Some(2)));
         let always = minutely(60, |_| true);
@@ -356,12 +356,12 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_refuted_as_soon_as_was_said_beforehand() {
+    fn a_limit_is_refuted_after_the_predicted_time() {
         let within = |events| {
             let time = time_that_refutes(figure(HOURLY), events).unwrap().as_nanos() / 60_000_000_000;
             i64::try_from(time).unwrap()
         };
-        // Two in a row may be chance, as may three so far apart; the fourth is not.
+        // Two in a row, or three so far apart, may be chance; four are not.
         let (end, late) = (within(4), [0, within(3) + 1, within(3) + 3, within(4) - 1]);
         let mut busy = hourly(1);
         minutes(&mut busy, 0..end, &late);
@@ -369,14 +369,14 @@ mod tests {
         assert_eq!((found.decision, found.events), (Decision::Refuted, Some(4)));
         let DecisionInterval { low, high, .. } = found.interval.unwrap();
         assert!(low >= 1.0 && high.is_none(), "{low}");
-        // One of many conditions may be that late by chance.
+        // With many conditions, one of them may be that late by chance.
         let mut one_of_many = hourly(50);
         minutes(&mut one_of_many, 0..end, &late);
         assert_eq!(one_of_many.progress().decision, Decision::Undecided);
     }
 
     #[test]
-    fn near_the_limit_it_says_how_long_it_may_take() {
+    fn near_the_limit_progress_has_the_time_it_may_take() {
         let mut near = hourly(1);
         minutes(&mut near, 0..240, &[10, 200]);
         let found = near.progress();
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_may_have_been_late() {
+    fn lost_wakeups_may_have_been_late() {
         let mut lossy = hourly(1);
         let from = MonotonicTime::default();
         let block = Block { from, until: from.plus(Span::from_secs(1)), lost: 1, ..Block::default() };
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_time_is_enough_for_is_refused() {
+    fn unreachable_stop_rules_are_refused() {
         let milli = Span::from_millis(1);
         assert_eq!(least_time(figure("p99.9 ±5%"), milli).unwrap().as_nanos(), 75_001_000_000);
         assert_eq!(least_time(figure("p99.9 ±1%"), milli), Err(Unreachable::TooFine { least: LEAST_MARGIN }));

@@ -96,12 +96,12 @@ fn check_period(scenario: RhythmScenario, found: Option<Span>) -> Vec<Observatio
     let Some(period) = scenario.period else {
         return vec![(format!("{scenario}: says nothing"), Some(0.999), found.is_none())];
     };
-    let mut said = vec![(format!("{scenario}: says something"), None, found.is_nearme())];
+    let mut observations = vec![(format!("{scenario}: says something"), None, found.is_some())];
     if let Some(found) = found {
         let is_near = (found.as_nanos() as f64 / period.as_nanos() as f64 - 1.0).abs() < TOLERANCE;
-        said.push((format!("{scenario}: the period"), Some(0.95), is_near));
+        observations.push((format!("{scenario}: the period"), Some(0.95), is_near));
     }
-    said
+    observations
 }
 
 /// Simulates a run, with a block for each second.

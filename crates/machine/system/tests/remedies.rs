@@ -1,4 +1,4 @@
-//! What doctor says to type on this machine, typed by a shell, and undone.
+//! Applies remedies of this machine in a shell, and undoes them.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use howlate_procfs::{Root, Status};
 use howlate_system::examine;
 use howlate_testing::skip;
 
-/// Findings whose remedies take nothing from anybody for a moment.
+/// Findings whose remedies do no harm to the machine when applied for a moment.
 const HARMLESS: [&str; 6] = [
     "numa_balancing",
     "pcie_link_power",
@@ -17,11 +17,11 @@ const HARMLESS: [&str; 6] = [
     "watchdogs",
 ];
 
-fn found(id: &str) -> Option<Finding> {
-    examine(&Root::live()).into_iter().find(|one| one.id.name() == id)
+fn finding(id: &str) -> Option<Finding> {
+    examine(&Root::live()).into_iter().find(|finding| finding.id.name() == id)
 }
 
-fn typed(steps: &[String]) {
+fn run_steps(steps: &[String]) {
     for step in steps {
         let output = Command::new("sh").args(["-c", step]).output().expect("a shell");
         assert!(output.status.success(), "{step}: {}", String::from_utf8_lossy(&output.stderr));
@@ -29,19 +29,19 @@ fn typed(steps: &[String]) {
 }
 
 #[test]
-fn what_is_typed_mends_what_was_found_and_undone_it_is_as_before() {
+fn a_remedy_fixes_its_finding_and_undoing_restores_it() {
     if Status::read_own(&Root::live()).effective_user() != Some(0) {
         return skip("only root may type it");
     }
     let mut tried = 0;
     for id in HARMLESS {
-        let Some(before) = found(id).filter(|one| one.verdict != Verdict::Good) else { continue };
+        let Some(before) = finding(id).filter(|finding| finding.verdict != Verdict::Good) else { continue };
         let Some(remedy) = before.remedy.clone() else { continue };
-        typed(&remedy.apply);
-        let mended = found(id);
-        typed(&remedy.undo);
-        assert!(mended.as_ref().is_none_or(|one| one.verdict == Verdict::Good), "{id}: {mended:?}");
-        assert_eq!(found(id), Some(before), "{id}");
+        run_steps(&remedy.apply);
+        let mended = finding(id);
+        run_steps(&remedy.undo);
+        assert!(mended.as_ref().is_none_or(|finding| finding.verdict == Verdict::Good), "{id}: {mended:?}");
+        assert_eq!(finding(id), Some(before), "{id}");
         tried += 1;
     }
     if tried == 0 {
