@@ -16,7 +16,6 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// The present counters.
     pub fn read(root: &Root) -> Self {
         let groups = CpuCgroups::read(root, SELF).upwards();
         // A group that cannot have a quota has no counters.

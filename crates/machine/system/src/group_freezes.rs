@@ -22,7 +22,7 @@ struct FreezableGroup {
 }
 
 impl GroupFreezes {
-    /// Howlate's own group.
+    /// Reads the frozen time of howlate's own group.
     pub fn of_own(root: Root) -> Self {
         let groups = read_group(&root, SELF, None).into_iter().collect();
         Self { root, groups }

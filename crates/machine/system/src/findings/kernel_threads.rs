@@ -52,9 +52,9 @@ struct KernelThread {
     cpus: CpuSet,
 }
 
-/// The movable kernel threads that may run on one of `separated`. The affinity of each is read: a new thread does not inherit that of
-/// `kthreadd`, but gets the CPUs outside of `nohz_full=` (Linux commit 9cc5b8656892). `None` where kernel threads are not visible, as in a
-/// container.
+/// The movable kernel threads that may run on one of `separated`; `None` where kernel threads are not visible, as in a
+/// container. The affinity of each is read: a new thread does not inherit that of `kthreadd`, but gets the CPUs outside of
+/// `nohz_full=` (Linux commit 9cc5b8656892).
 fn threads_on(root: &Root, separated: &CpuSet) -> Option<Vec<KernelThread>> {
     let is_visible = root.read(&format!("/proc/{KTHREADD}/comm")).as_deref() == Ok("kthreadd");
     let all = is_visible.then(|| children(root, KTHREADD)).filter(|all| !all.is_empty())?;

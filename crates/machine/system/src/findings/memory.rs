@@ -28,7 +28,7 @@ pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
     Some(draft.when(always, |draft| draft.setting(root, "transparent_huge_pages")).finish())
 }
 
-/// A swap area.
+/// A swap area of `/proc/swaps`.
 struct SwapArea {
     path: String,
     used_kib: u64,

@@ -39,9 +39,9 @@ pub use running::for_running;
 /// Examines one property; `None` where it does not apply to this machine.
 type Examiner = fn(&Root) -> Option<Finding>;
 
-/// All examiners. Findings of equal verdict are shown in this order, in which one would fix them: permissions for real-time work,
-/// what slows everything down, the kernel, CPUs and idle states, interference on isolated CPUs, memory and devices, and what affects
-/// ordinary threads only.
+/// All examiners. Findings of equal verdict are shown in this order, in which one would fix them: permissions for real-time
+/// work, what slows everything down, the kernel, CPUs and idle states, interference on isolated CPUs, memory and devices,
+/// and what affects ordinary threads only.
 const EXAMINERS: [Examiner; 56] = [
     permissions::realtime,
     realtime_time::examine,

@@ -158,8 +158,8 @@ struct PreemptionModel {
     mode: Option<String>,
     /// The files that it was read or inferred from.
     evidence: Vec<Reading>,
-    /// Whether it was read from the running kernel. Otherwise it is inferred from build and command line, which is certain only without
-    /// `PREEMPT_DYNAMIC`.
+    /// Whether it was read from the running kernel. Otherwise it is inferred from build and command
+    /// line, which is certain only without `PREEMPT_DYNAMIC`.
     is_read: bool,
 }
 

@@ -7,12 +7,12 @@ use super::container::ContainerAdvice;
 use super::draft::{FindingDraft, finding};
 
 /// A control group and its CPU quota.
-struct GroupQuota {
+struct QuotaSetting {
     group: Cgroup,
     quota: CpuQuota,
 }
 
-impl GroupQuota {
+impl QuotaSetting {
     fn read(root: &Root, group: Cgroup) -> Option<Self> {
         CpuQuota::read(root, &group).map(|quota| Self { group, quota })
     }
@@ -47,7 +47,7 @@ const FIVE_MINUTES: u64 = 3_000;
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let groups = CpuCgroups::read(root, SELF).upwards().into_iter();
     let tightest =
-        groups.filter_map(|group| GroupQuota::read(root, group)).min_by_key(GroupQuota::hundredths)?;
+        groups.filter_map(|group| QuotaSetting::read(root, group)).min_by_key(QuotaSetting::hundredths)?;
     let stat = CpuStat::read(root, &tightest.group);
     let draft = match tightest.quota.quota_us {
         None => finding(FindingId::CpuQuota, Verdict::Good, "this control group has no CPU quota"),
@@ -60,7 +60,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     Some(draft.when(tightest.quota.quota_us.is_some(), |draft| remove_quota(root, draft, &tightest)).finish())
 }
 
-fn limited_group(tightest: &GroupQuota, quota: u64, stat: &CpuStat) -> FindingDraft {
+fn limited_group(tightest: &QuotaSetting, quota: u64, stat: &CpuStat) -> FindingDraft {
     let (name, cpus, period_us) = (tightest.group.name(), tightest.cpus(), tightest.quota.period_us);
     let count = |count: Option<u64>| count.unwrap_or(0);
     let stopped = format!("{} of {} periods", count(stat.throttled()), count(stat.periods()));
@@ -79,7 +79,7 @@ fn limited_group(tightest: &GroupQuota, quota: u64, stat: &CpuStat) -> FindingDr
         .cost(typical, "Documentation/scheduler/sched-bwc.rst; kubernetes/kubernetes issue 67577")
 }
 
-fn remove_quota(root: &Root, draft: FindingDraft, tightest: &GroupQuota) -> FindingDraft {
+fn remove_quota(root: &Root, draft: FindingDraft, tightest: &QuotaSetting) -> FindingDraft {
     let now = tightest.quota.quota_us.unwrap_or(0).to_string();
     match ContainerAdvice::detect(root) {
         Some(advice) => {
@@ -108,7 +108,7 @@ fn unit_of(group: &Cgroup) -> Option<String> {
 }
 
 /// Source: `systemd.resource-control(5)`, `CPUQuota=`; `systemctl(1)`, `set-property`.
-fn set_unit_quota(draft: FindingDraft, unit: &str, tightest: &GroupQuota) -> FindingDraft {
+fn set_unit_quota(draft: FindingDraft, unit: &str, tightest: &QuotaSetting) -> FindingDraft {
     let percent = tightest.hundredths();
     draft
         .apply(format!("sudo systemctl set-property --runtime {unit} CPUQuota="))

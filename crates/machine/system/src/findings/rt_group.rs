@@ -31,8 +31,8 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     }
 }
 
-/// The control group that keeps a process from real-time threads, as `CONFIG_RT_GROUP_SCHED` gives it no running time; `None` if it does
-/// not.
+/// The control group that keeps a process from real-time threads, as `CONFIG_RT_GROUP_SCHED` gives it no running time;
+/// `None` if it has some.
 pub fn group_without_realtime(root: &Root, process: u32) -> Option<GroupWithoutRealtime> {
     let groups = CpuCgroups::read(root, process);
     if let Some(group) = &groups.v1 {
@@ -46,16 +46,16 @@ pub fn group_without_realtime(root: &Root, process: u32) -> Option<GroupWithoutR
     Some(GroupWithoutRealtime { group: controlled.name().to_owned(), file: None })
 }
 
-/// Whether the kernel divides real-time running time among groups: only then a group of cgroup v1 has the file of its budget. `None` if
-/// unknown.
+/// Whether the kernel divides real-time running time among groups; `None` if unknown. Only then a group of cgroup v1 has
+/// the file of its budget.
 pub(super) fn is_group_scheduled(root: &Root) -> Option<bool> {
     let has_budget_file =
         CpuCgroups::read(root, SELF).v1.is_some_and(|group| root.has(&group.file("cpu.rt_runtime_us")));
     if has_budget_file { Some(true) } else { enabled(root) }
 }
 
-/// Whether it is built in and switched on. Since Linux 6.16 it can be switched off at boot. `None` if the kernel's configuration cannot
-/// be read.
+/// Whether it is built in and switched on; `None` if the kernel's configuration cannot be read. Since Linux 6.16 it can be
+/// switched off at boot.
 fn enabled(root: &Root) -> Option<bool> {
     let (config, line) = (KernelConfig::read(root), CommandLine::read(root));
     let by_default = config.has("CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED") != Some(true);

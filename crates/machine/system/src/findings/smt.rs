@@ -65,8 +65,8 @@ fn half_isolated_cores(root: &Root, half_isolated: &[(u32, CpuSet)]) -> FindingD
     isolate_whole_cores(draft, root, &isolation)
 }
 
-/// Takes one half of those cores offline: the siblings, or, where those are needed for house-keeping, the isolated CPUs, if other
-/// isolated CPUs remain.
+/// Takes one half of those cores offline: the siblings, or, where those are needed for house-keeping, the isolated CPUs,
+/// if other isolated CPUs remain.
 fn take_offline(
     draft: FindingDraft,
     isolation: &Isolation,

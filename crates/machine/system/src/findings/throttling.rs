@@ -18,8 +18,8 @@ fn has_fair_server(root: &Root) -> bool {
     Kernel::read(root).at_least(6, 12) == Some(true)
 }
 
-/// Whether the real-time budget throttles. Linux 6.12 replaced it by the fair server, except in kernels with
-/// `CONFIG_RT_GROUP_SCHED`.
+/// Whether the real-time budget throttles. Linux 6.12 replaced it by the fair server, but kernels with
+/// `CONFIG_RT_GROUP_SCHED` still throttle.
 fn throttles(root: &Root) -> bool {
     !has_fair_server(root) || is_group_scheduled(root) == Some(true)
 }

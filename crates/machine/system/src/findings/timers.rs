@@ -11,8 +11,8 @@ use crate::kernel_config::KernelConfig;
 const ID: FindingId = FindingId::HighResolutionTimers;
 const WHY: &str = "Without them a sleep can only end at a tick.";
 
-/// Whether high-resolution timers are active: by `/proc/timer_list` if this is root; else by the kernel's configuration and command
-/// line.
+/// Whether high-resolution timers are active: by `/proc/timer_list` if this is root; else by the kernel's configuration
+/// and command line.
 pub(super) fn resolution(root: &Root) -> Option<Finding> {
     let timers = root.reading("/proc/timer_list");
     let active = timers.lines(|line| line.contains(".hres_active") || line.contains(".resolution"));

@@ -172,7 +172,7 @@ impl Machine {
     }
 
     /// The findings on this machine.
-    pub(crate) fn examine(&self) -> Findings {
+    pub(crate) fn examine(&self) -> MachineFindings {
         let folder = tempfile::tempdir().expect("a directory for the machine");
         for (path, bytes) in &self.files {
             let file = folder.path().join(path);
@@ -180,7 +180,7 @@ impl Machine {
             std::fs::create_dir_all(folder).expect("the machine can be written");
             std::fs::write(file, bytes).expect("the machine can be written");
         }
-        Findings { findings: examine_tree(folder.path()) }
+        MachineFindings { findings: examine_tree(folder.path()) }
     }
 }
 
@@ -198,11 +198,11 @@ fn mask(cpus: &CpuSet) -> String {
 }
 
 /// The findings on a machine.
-pub(crate) struct Findings {
+pub(crate) struct MachineFindings {
     pub(crate) findings: Vec<Finding>,
 }
 
-impl Findings {
+impl MachineFindings {
     #[track_caller]
     pub(crate) fn get(&self, id: &str) -> &Finding {
         self.findings

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use howlate_model::{Property, Span};
 
-use super::recording::{SimulatedMachine, track};
+use super::recording::{SimulatedRun, track};
 use super::series::{LatencyGenerator, Series};
 use super::tally::{Observation, Scope, StatementTally, run_trials};
 use crate::compare::{Comparison, Criteria, Inconclusive, Tested, Verdict, recordings, within};
@@ -54,7 +54,7 @@ impl MeasurementPlan {
     }
 
     fn compare(self, series: Series, seed: u64, shift: f64) -> Comparison {
-        let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+        let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         match self {
             Self::InTurns(rounds, wakeups) => in_turns(&mut machine, rounds, wakeups, shift),
             Self::Apart(wakeups) => apart(&mut machine, (wakeups, wakeups), shift),
@@ -64,7 +64,7 @@ impl MeasurementPlan {
 }
 
 /// Two conditions in random order within each round.
-fn in_turns(machine: &mut SimulatedMachine, rounds: u32, wakeups: u64, shift: f64) -> Comparison {
+fn in_turns(machine: &mut SimulatedRun, rounds: u32, wakeups: u64, shift: f64) -> Comparison {
     let mut track = track(2);
     for round in 0..rounds {
         let first = u32::from(machine.latencies.random.bool());
@@ -77,7 +77,7 @@ fn in_turns(machine: &mut SimulatedMachine, rounds: u32, wakeups: u64, shift: f6
 }
 
 /// Two recordings, one after the other.
-fn apart(machine: &mut SimulatedMachine, (base, new): (u64, u64), shift: f64) -> Comparison {
+fn apart(machine: &mut SimulatedRun, (base, new): (u64, u64), shift: f64) -> Comparison {
     let mut record = |wakeups: u64, shift: f64| {
         let mut track = track(1);
         machine.turn(0, 0, wakeups, shift).iter().for_each(|line| track.add(line));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use howlate_model::{Margin, Property, Span};
 
-use super::recording::{SimulatedMachine, track_by_slack};
+use super::recording::{SimulatedRun, track_by_slack};
 use super::series::{LatencyGenerator, Series};
 use super::tally::{Observation, StatementTally, run_trials};
 use crate::compare::{Comparison, Criteria, Statistic, Tested, Verdict, within};
@@ -38,7 +38,7 @@ pub fn equivalence(series: Series, conditions: usize, seeds: Range<u64>) -> Vec<
 }
 
 fn compare(series: Series, seed: u64, conditions: usize, shift: f64) -> Comparison {
-    let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+    let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
     let mut track = track_by_slack(conditions + 1);
     let mut order: Vec<u32> = (0..).take(conditions + 1).collect();
     for round in 0..ROUNDS {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use howlate_model::{Limit, LimitStatistic};
 
-use super::recording::{SimulatedMachine, track};
+use super::recording::{SimulatedRun, track};
 use super::series::{LatencyGenerator, Series};
 use super::tally::{StatementTally, run_trials};
 use crate::compare::Track;
@@ -51,7 +51,7 @@ pub fn gates(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTa
 
 fn measure(series: Series, wakeups: u64, seed: u64) -> Track {
     let mut track = track(1);
-    let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+    let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
     machine.turn(0, 0, wakeups, 0.0).iter().for_each(|line| track.add(line));
     track
 }

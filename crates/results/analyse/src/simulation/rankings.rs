@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use howlate_model::{Notifier, Peers, ReceiverCpu, Span, Work};
 
-use super::recording::{SimulatedMachine, track_of};
+use super::recording::{SimulatedRun, track_of};
 use super::series::{LatencyGenerator, Series};
 use super::tally::{Observation, StatementTally, run_trials};
 use crate::rankings;
@@ -31,7 +31,7 @@ pub fn ranking(series: Series, rivals: usize, rounds: u32, seeds: Range<u64>) ->
         .map(|mechanism| work(*mechanism))
         .collect();
     run_trials(seeds, |seed| {
-        let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+        let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let mut track = track_of(&works);
         let mut order: Vec<u32> = (0..).take(rivals).collect();
         for round in 0..rounds {

@@ -40,13 +40,13 @@ pub(crate) fn track_by_slack(conditions: usize) -> Track {
     Track::new(header)
 }
 
-/// A simulated machine with a clock.
-pub(crate) struct SimulatedMachine {
+/// A run on a simulated machine, with a clock.
+pub(crate) struct SimulatedRun {
     pub(crate) latencies: LatencyGenerator,
     now: MonotonicTime,
 }
 
-impl SimulatedMachine {
+impl SimulatedRun {
     pub(crate) fn new(latencies: LatencyGenerator) -> Self {
         Self { latencies, now: MonotonicTime::from_nanos(0) }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::recording::{SimulatedMachine, track_by_slack};
+use super::recording::{SimulatedRun, track_by_slack};
 use super::series::{LatencyGenerator, Series};
 use super::tally::{StatementTally, run_trials};
 use crate::compare::{ArmState, Statistic, Trial, TrialShare, false_alarms, median};
@@ -17,7 +17,7 @@ const FIRST_LOOK: u32 = 16;
 /// Tests the decisions of `tune` on settings without effect, at all of its looks.
 pub fn settings(series: Series, settings: usize, seeds: Range<u64>) -> Vec<StatementTally> {
     run_trials(seeds, |seed| {
-        let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+        let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let mut track = track_by_slack(settings + 1);
         let mut trial = Trial::new(settings, Statistic::P50, LOOKS, 0.95);
         let mut order: Vec<u32> = (0..).take(settings + 1).collect();
@@ -64,7 +64,7 @@ pub fn sweeps(series: Series, lengths: usize, rounds: usize, seeds: Range<u64>) 
 /// Tests `--with-itself`: two equal conditions in paired turns.
 pub fn itself(series: Series, rounds: u32, seeds: Range<u64>) -> Vec<StatementTally> {
     run_trials(seeds, |seed| {
-        let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+        let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let mut track = track_by_slack(2);
         for round in 0..rounds {
             let first = u32::from(machine.latencies.random.bool());

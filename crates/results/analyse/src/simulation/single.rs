@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use howlate_model::{Bucket, Distribution, Latency, Span};
 
-use super::recording::{SimulatedMachine, track};
+use super::recording::{SimulatedRun, track};
 use super::series::{LatencyGenerator, Series};
 use super::tally::{Scope, StatementTally, run_trials};
 use crate::compare::Maximum;
@@ -79,7 +79,7 @@ impl SeriesTruth {
 pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTally> {
     let truth = SeriesTruth::new(series, seeds.end - seeds.start);
     run_trials(seeds, |seed| {
-        let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+        let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let mut track = track(1);
         machine.turn(0, 0, wakeups, 0.0).iter().for_each(|line| track.add(line));
         let outcome = &track.analysis.outcomes()[0];

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use howlate_model::{Block, Distribution, Latency, Line, Margin, Span, StopRule};
 
-use super::recording::{SimulatedMachine, track};
+use super::recording::{SimulatedRun, track};
 use super::series::{LatencyGenerator, Series};
 use super::single::SeriesTruth;
 use super::tally::{Observation, Scope, StatementTally, run_trials};
@@ -27,7 +27,7 @@ pub fn precision(
 ) -> Vec<StatementTally> {
     let truth = SeriesTruth::new(series, seeds.end - seeds.start).all;
     run_trials(seeds, |seed| {
-        let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+        let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let (mut track, mut looks) = (track(1), Looks::until(quantile, Margin::Share(within)));
         let mut observations: Vec<Observation> = Vec::new();
         let name = format!("p{} within {} %", quantile * 100.0, within * 100.0);
@@ -56,7 +56,7 @@ pub fn precision(
 pub fn rate(series: Series, quantile: f64, times: f64, seeds: Range<u64>) -> Vec<StatementTally> {
     let truth = TrueRate::new(series, quantile, seeds.end - seeds.start);
     run_trials(seeds, |seed| {
-        let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, seed));
+        let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let mut late = Exceedances::later_than(truth.limit, truth.spell);
         let (mut contains_truth, mut holds, mut refuted) = (true, false, false);
         for block in machine.blocks(0, 0, (times * 1_000.0 / truth.per_second) as u64, 0.0) {
@@ -82,7 +82,7 @@ pub fn rate(series: Series, quantile: f64, times: f64, seeds: Range<u64>) -> Vec
 pub fn blocks_of_a_run(figure: StopRule, seconds: u64) -> (Analysis, Vec<Line>) {
     let mut header = track(1).analysis.header;
     header.until = Some(figure);
-    let mut machine = SimulatedMachine::new(LatencyGenerator::new(Series::Autoregressive, 1));
+    let mut machine = SimulatedRun::new(LatencyGenerator::new(Series::Autoregressive, 1));
     (Analysis::new(header), machine.turn(0, 0, seconds * 1_000, 0.0))
 }
 
@@ -108,7 +108,7 @@ impl ReferenceRuns {
     fn new(series: Series, trials: u64) -> Self {
         let mut latency = Distribution::default();
         let mut run = |seed: u64| {
-            let mut machine = SimulatedMachine::new(LatencyGenerator::new(series, 2_000_000 + seed));
+            let mut machine = SimulatedRun::new(LatencyGenerator::new(series, 2_000_000 + seed));
             let without_latency = |block: Block| {
                 latency.merge(&block.latency);
                 Block { latency: Distribution::default(), ..block }

@@ -21,7 +21,7 @@ const LEAST_HALVES_P: f64 = 0.05;
 /// Bootstrap samples for the interval.
 const BOOTSTRAP_SAMPLES: usize = 500;
 
-/// A fitted tail.
+/// The extrapolated maximum of an hour, and the fit behind it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Extrapolation {
     /// The latency that an hour exceeds once on average, in nanoseconds.

@@ -22,7 +22,6 @@ pub struct Maximum {
     pub max: Latency,
     /// Planned wake-ups: those that happened, and those that a late wake-up swallowed.
     pub count: u64,
-    /// Wake-ups that happened.
     pub happened: u64,
     /// Wake-ups that late ones swallowed.
     pub swallowed: u64,
