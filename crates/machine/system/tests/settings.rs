@@ -84,7 +84,7 @@ fn every_tunable_has_a_unique_name_and_a_cost() {
 }
 
 #[test]
-fn what_can_be_changed_can_be_made_permanent_and_undone() {
+fn changes_can_be_made_permanent_and_undone() {
     for name in ["laptop", "raspberry-pi", "rt-kernel", "vm"] {
         let (_folder, root) = system(name);
         for tunable in all() {

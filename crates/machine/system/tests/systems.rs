@@ -106,7 +106,7 @@ fn costs_have_a_remedy_and_remedies_can_be_undone() {
         for finding in findings(system) {
             let bad = matches!(finding.verdict, Verdict::Blocks | Verdict::Costs);
             assert!(!bad || finding.remedy.is_some(), "{system}: {} has no remedy", finding.id);
-            // What is as it should be is used, not changed: `chrt` ends with its program.
+            // The remedy of a good finding is a command to use, such as `chrt`, and changes nothing.
             let is_used = finding.verdict == Verdict::Good;
             let undone = is_used || finding.remedy.is_none_or(|remedy| !remedy.undo.is_empty());
             assert!(undone, "{system}: {} cannot be undone", finding.id);
@@ -283,9 +283,7 @@ fn the_mark_of_a_container_image_is_not_a_container() {
 #[test]
 fn advice_names_the_runtime_at_hand() {
     let (_copy, findings) = altered("container", "run/.containerenv", Some("engine=\"podman-5.4.0\"\n"));
-    assert!(
-        get(&findings, "memory_lock").remedy.unwrap().apply[0].starts_with("podman run --cap-add")
-    );
+    assert!(get(&findings, "memory_lock").remedy.unwrap().apply[0].starts_with("podman run --cap-add"));
     let account = "var/run/secrets/kubernetes.io/serviceaccount/namespace";
     let (_copy, findings) = altered("container", account, Some("default"));
     assert!(get(&findings, "memory_lock").remedy.unwrap().apply[0].contains("add: [IPC_LOCK]"));
@@ -311,7 +309,7 @@ fn without_the_throttle_the_fair_server_still_cuts_in() {
 }
 
 #[test]
-fn where_throttling_and_fair_server_are_both_in_force_both_are_switched_off() {
+fn throttling_and_fair_server_are_switched_off_together() {
     let switched_off = |findings: &[Finding]| {
         let remedy = get(findings, "fair_server").remedy.unwrap();
         remedy.apply.iter().any(|line| line.contains("/proc/sys/kernel/sched_rt_runtime_us"))
@@ -503,7 +501,7 @@ fn nohz_full_without_effect_is_found() {
 }
 
 #[test]
-fn where_every_cpu_is_isolated_one_is_left_for_housekeeping_and_commands_are_complete() {
+fn with_every_cpu_isolated_one_is_left_for_housekeeping() {
     let line = "ro isolcpus=domain,managed_irq,0-3 nohz_full=0-3 rcu_nocbs=0-3\n";
     let all = findings_with(
         "rt-kernel",

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_was_not_built_for_is_named() {
+    fn parameters_without_effect_are_named() {
         let line = "ro threadirqs rcu_nocbs=2-3 preempt=full";
         let ineffective = found(line, "CONFIG_PREEMPT_DYNAMIC=y\n# CONFIG_RCU_NOCB_CPU is not set\n# CONFIG_IRQ_FORCED_THREADING is not set\n")
             .unwrap();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_where_it_is_not_known_how_the_kernel_was_built() {
+    fn without_the_kernel_configuration_there_is_no_finding() {
         let files = [("proc/cmdline", "ro threadirqs"), ("proc/sys/kernel/osrelease", "6.1.0")];
         assert_eq!(examine(&Root::at(howlate_testing::tree(&files).path())), None);
     }

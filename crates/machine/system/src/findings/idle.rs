@@ -68,7 +68,7 @@ fn requested_limit(root: &Root) -> Result<Option<u64>, Unreadable> {
 /// An exit latency above what an ordinary kernel's preemption usually adds, in microseconds.
 const VERY_LONG: u64 = 500;
 
-/// The finding about idle states if an exit takes at least [`VERY_LONG`]: then it comes before those about the kernel.
+/// The finding about idle states if an exit takes at least [`VERY_LONG`]; it is shown before those about the kernel.
 pub(super) fn very_deep_states(root: &Root) -> Option<Finding> {
     idle_states_finding(root).filter(|(_, exit_us)| *exit_us >= VERY_LONG).map(|(finding, _)| finding)
 }

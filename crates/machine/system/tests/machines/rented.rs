@@ -61,7 +61,7 @@ pub(crate) fn pod_with_a_limit() -> Machine {
 }
 
 #[test]
-fn a_pod_raises_its_limit_and_nobody_binds_cpus_at_amazon() {
+fn a_pod_raises_its_limit_and_no_cpus_are_bound_at_amazon() {
     let found = pod_with_a_limit().examine();
     assert_eq!(found.costs()[0], "cpu_quota");
     assert!(found.remedy("cpu_quota").starts_with("raise "));
@@ -89,7 +89,7 @@ pub(crate) fn docker_container() -> Machine {
 }
 
 #[test]
-fn a_container_is_started_otherwise_and_no_unit_is_written_in_it() {
+fn a_container_is_started_with_options_and_no_unit_is_written_in_it() {
     let found = docker_container().examine();
     assert_eq!(
         (found.verdict("realtime_permission"), found.verdict("rt_group_scheduling")),
@@ -128,7 +128,7 @@ pub(crate) fn wsl() -> Machine {
 }
 
 #[test]
-fn what_gives_a_guest_cpus_of_its_own_depends_on_its_host() {
+fn the_remedy_for_a_guest_depends_on_its_host() {
     for (machine, has, lacks) in [
         (kvm_guest(), "qm set VMID --affinity", "metal"),
         (vmware_guest(), "Latency Sensitivity", "virsh"),
@@ -158,7 +158,7 @@ fn wsl_is_set_up_from_windows() {
 }
 
 #[test]
-fn containers_are_known_that_do_not_say_so_to_everybody() {
+fn containers_are_recognised_by_files_of_their_runtime() {
     let contained = |path: &str, text: &str| {
         debian("6.8.12-1-pve", 4).contained("0000000000000000", "0-3").file(path, text).examine()
     };
@@ -174,7 +174,7 @@ fn containers_are_known_that_do_not_say_so_to_everybody() {
 }
 
 #[test]
-fn who_is_not_root_in_a_pod_gains_nothing_by_a_capability_alone() {
+fn a_user_in_a_pod_needs_more_than_a_capability() {
     let user =
         "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\nCpus_allowed_list:\t0-15\n";
     let found = pod_with_a_limit().file("proc/self/status", user).examine();

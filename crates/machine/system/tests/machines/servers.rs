@@ -81,7 +81,7 @@ fn each_cpu_is_judged_by_itself_and_none_that_is_off() {
 }
 
 #[test]
-fn where_the_first_cpu_sleeps_and_the_isolated_ones_do_not_nothing_costs() {
+fn deep_idle_states_of_other_cpus_cost_nothing() {
     let other_way = off_on_the_first_cpu_only()
         .idle(&[("POLL", 0), ("C1", 2), ("C6", 133)], |cpu, name| cpu > 0 && name == "C6");
     assert_eq!(other_way.examine().verdict("idle_states"), Verdict::Good);

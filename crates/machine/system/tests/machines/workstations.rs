@@ -31,7 +31,7 @@ pub(crate) fn hybrid() -> Machine {
 }
 
 #[test]
-fn of_two_kinds_of_cores_a_whole_one_of_the_quick_is_isolated() {
+fn on_a_hybrid_processor_a_whole_fast_core_is_isolated() {
     let found = hybrid().examine();
     assert_eq!(found.costs(), ["idle_states", "frequency_governor", "memory_lock", "timer_slack"]);
     assert!(found.remedy("isolated_cpus").contains("isolcpus=domain,managed_irq,14-15"));
@@ -63,7 +63,7 @@ pub(crate) fn audio_desktop() -> Machine {
 }
 
 #[test]
-fn a_good_audio_desktop_is_told_of_idle_states_and_of_its_interface() {
+fn a_good_audio_desktop_has_findings_about_idle_states_and_its_interface() {
     let found = audio_desktop().examine();
     assert_eq!(found.costs(), ["idle_states"]);
     assert_eq!(found.verdict("realtime_permission"), Verdict::Good);
@@ -182,7 +182,7 @@ fn a_limit_of_the_firmware_is_not_written_back() {
 #[test]
 fn heat_now_and_then_is_worth_knowing_and_heat_all_the_time_costs() {
     let count = "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count";
-    let of = |times: u32, seconds: u32| {
+    let throttling_verdict = |times: u32, seconds: u32| {
         limited_frequency()
             .file(count, times)
             .file("proc/uptime", format!("{seconds}.00 1.0"))
@@ -190,19 +190,19 @@ fn heat_now_and_then_is_worth_knowing_and_heat_all_the_time_costs() {
             .verdict("thermal_throttling")
     };
     assert_eq!(
-        (of(9, 360_000), of(4_127, 360_000), of(0, 60)),
+        (throttling_verdict(9, 360_000), throttling_verdict(4_127, 360_000), throttling_verdict(0, 60)),
         (Verdict::Note, Verdict::Costs, Verdict::Good)
     );
 }
 
 #[test]
 fn a_power_saving_firmware_is_found() {
-    let of =
+    let found =
         |profile: &str| limited_frequency().file("sys/firmware/acpi/platform_profile", profile).examine();
-    assert_eq!(of("low-power").verdict("platform_profile"), Verdict::Costs);
-    assert!(of("low-power").remedy("platform_profile").contains("echo performance"));
+    assert_eq!(found("low-power").verdict("platform_profile"), Verdict::Costs);
+    assert!(found("low-power").remedy("platform_profile").contains("echo performance"));
     assert_eq!(
-        (of("balanced").verdict("platform_profile"), of("performance").verdict("platform_profile")),
+        (found("balanced").verdict("platform_profile"), found("performance").verdict("platform_profile")),
         (Verdict::Note, Verdict::Good)
     );
 }
@@ -255,7 +255,7 @@ fn commands_are_adapted_to_fish() {
 }
 
 #[test]
-fn what_takes_longest_to_wake_up_from_comes_before_how_the_kernel_preempts() {
+fn very_deep_idle_states_come_before_the_preemption_model() {
     let laptop = |exit: u32| {
         limited_frequency()
             .config(&["CONFIG_PREEMPT_VOLUNTARY=y", "CONFIG_PREEMPT_DYNAMIC=y"])

@@ -26,8 +26,8 @@ enum FigureTracker {
 }
 
 impl Tracker {
-    /// `conditions`: the number of conditions that share the probability of a wrong decision. `None` if the run is not about single
-    /// conditions.
+    /// `conditions` is the number of conditions that share the probability of a wrong decision. `None` if the stop rule is
+    /// about comparisons.
     pub(crate) fn begin(figure: StopRule, conditions: usize) -> Option<Self> {
         let figure_tracker = match figure {
             StopRule::Known { percent, within } => {
@@ -41,8 +41,8 @@ impl Tracker {
         Some(Self { figure, covered: Span::ZERO, figure_tracker })
     }
 
-    /// Takes in the next block; `numbers` are those of all planned wake-ups so far, including this block's, and `wakeups` is their
-    /// number.
+    /// Adds the next block. `wakeups` is the number of planned wake-ups so far, with this block's; `numbers` are their
+    /// statistics.
     pub(crate) fn add_block<'a>(
         &mut self,
         block: &Block,
@@ -141,8 +141,8 @@ impl RateTracker {
         self.decide();
     }
 
-    /// Adds the events of another tracker, in the longer of their times. A limit that one of them breaks is broken; events of both in one
-    /// spell do not break it sooner.
+    /// Adds the events of another tracker, in the longer of their times. A limit that one of them refutes is refuted;
+    /// events of both in one spell do not refute it sooner.
     fn join(&mut self, other: &Self) {
         if self.decision == Decision::Refuted {
             return;
@@ -239,10 +239,7 @@ pub enum Unreachable {
         least: Span,
     },
     /// Latencies are not resolved that precisely.
-    TooFine {
-        /// The smallest margin.
-        least: f64,
-    },
+    TooFine { least: f64 },
 }
 
 /// Histograms resolve latencies to 1 %, at both ends of an interval.

@@ -40,14 +40,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_turns_holds() {
+    fn statements_about_turns_hold() {
         for series in Series::ALL {
             assert_hold(series, &comparisons(series, MeasurementPlan::InTurns(20, 200), seeds()));
         }
     }
 
     #[test]
-    fn what_is_said_of_two_recordings_holds() {
+    fn statements_about_two_recordings_hold() {
         for series in Series::ALL {
             assert_hold(series, &comparisons(series, MeasurementPlan::Apart(4_000), seeds()));
         }
@@ -55,7 +55,7 @@ mod tests {
 
     /// Recordings of four seconds each are long enough for a result.
     #[test]
-    fn two_short_recordings_say_something() {
+    fn two_short_recordings_have_a_result() {
         let tallies = comparisons(Series::Autoregressive, MeasurementPlan::Apart(4_000), seeds());
         let conclusive =
             tallies.iter().find(|tally| tally.statement.ends_with("says something of the median")).unwrap();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_one_condition_holds() {
+    fn statements_about_one_condition_hold() {
         for series in Series::ALL {
             assert_hold(series, &single(series, 10_000, seeds()));
         }
@@ -71,14 +71,14 @@ mod tests {
 
     /// Most such runs rightly give no interval of their percentiles; those that are given hold.
     #[test]
-    fn what_is_said_of_a_machine_with_two_states_holds() {
+    fn statements_about_a_machine_with_two_states_hold() {
         for wakeups in [10_000, 60_000] {
             assert_hold(Series::TwoStates(2), &single(Series::TwoStates(2), wakeups, seeds()));
         }
     }
 
     #[test]
-    fn what_differs_by_the_margin_is_not_equivalent() {
+    fn conditions_that_differ_by_the_margin_are_not_equivalent() {
         assert_hold(Series::Independent, &equivalence(Series::Independent, 12, 0..seeds().end / 2));
     }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_nothing_is_not_found_to() {
+    fn settings_without_effect_are_not_decided() {
         for series in [Series::Autoregressive, Series::TwoStates(2)] {
             assert_hold(series, &settings(series, 6, 0..seeds().end / 2));
             assert_hold(series, &sweeps(series, 12, 10, seeds()));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_come_back_does() {
+    fn reported_recurrences_exist() {
         for scenario in RhythmScenario::all() {
             for tally in rhythms(scenario, 0..seeds().end / 5) {
                 assert!(tally.holds(), "{tally:?}");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_runs_until_something_is_known_holds() {
+    fn statements_about_runs_with_a_stop_rule_hold() {
         for series in Series::ALL {
             assert_hold(series, &precision(series, 0.5, 0.1, 120, seeds()));
             assert_hold(series, &precision(series, 0.99, 0.1, 120, seeds()));

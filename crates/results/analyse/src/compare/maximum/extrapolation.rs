@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_extrapolated_is_refused_with_the_reason() {
+    fn unsound_extrapolations_are_refused_with_the_reason() {
         let exponential = |_, u: f64| -10_000.0 * u.ln();
         assert_eq!(
             extrapolate_pieces(&blocks(49, exponential)).unwrap_err(),

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_supports_what_a_minute_supports() {
+    fn the_statements_that_a_minute_supports() {
         let maximum = Maximum::from_pieces(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
         assert_eq!((maximum.max.as_nanos(), maximum.count), (63_000, 60 * 97 + 10 * 3));
         assert_eq!(maximum.covered, Span::from_secs(60));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_together_supports_less() {
+    fn clusters_support_less_than_single_wakeups() {
         let alone = Maximum::from_pieces(&minute(&[9_000]), 0.95, 1).unwrap();
         let together = Maximum::from_pieces(&minute(&[7_000, 9_000, 8_000]), 0.95, 1).unwrap();
         let index = |maximum: &Maximum| maximum.extremal_index.unwrap();
