@@ -28,7 +28,7 @@ fn body(input: &[u8]) {
     let comparison = compare::recordings(&track, std::slice::from_ref(&track), criteria);
     let report = ComparisonReport {
         comparison: &comparison,
-        criteria: criteria,
+        criteria,
         base: ("a", analysis),
         news: &[("a", analysis)],
     };

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use howlate_model::{CpuSet, Limit, Load, LoadList, Notifier, Policy, Sleeper, Span, Wait};
 use howlate_plan::PlanFile;
 use howlate_rt_tests::Compat;
-use howlate_rt_tests::cyclictest::{CpuMasks, Request, conditions, preamble, read, turn};
+use howlate_rt_tests::cyclictest::{CpuMasks, CyclictestRequest, conditions, parse, preamble, turn};
 
 use crate::{Target, corpus};
 
@@ -91,7 +91,9 @@ fn read_cyclictest(input: &[u8]) {
     let arguments: Vec<String> =
         input.split(|byte| *byte == 0).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
     let masks = CpuMasks { configured: 8, online: 8, allowed: (0..6).collect(), bindable: (0..7).collect() };
-    let Ok(Request { options, warnings }) = read(&arguments, &masks, Compat::default()) else { return };
+    let Ok(CyclictestRequest { options, warnings }) = parse(&arguments, &masks, Compat::default()) else {
+        return;
+    };
     drop(format!("{warnings:?}"));
     let turn = turn(&options, &masks);
     assert!(conditions(&turn, "6.1.0").len() == turn.tasks.len());

@@ -227,7 +227,7 @@ mod tests {
             (&["--quiet=1"], "option '--quiet' doesn't allow an argument"),
             (&["--quite"], "unrecognized option '--quite'"),
         ] {
-            assert_eq!(parse(line).unwrap_err(), says, "{line:?}");
+            assert_eq!(parse(line).unwrap_err(), message, "{line:?}");
         }
     }
 }

@@ -29,7 +29,7 @@ pub use options::{
 pub use report::{final_text, histogram_text, live_text, stat_lines, status_text};
 pub use results::{BreakEvent, CyclictestResults};
 pub use stats::ThreadStats;
-pub use translation::{as_cyclic, of_option};
+pub use translation::{as_cyclic, option_hint};
 pub use turn::{break_threshold, conditions, trace_mark, turn};
 pub use usage::{OptionHelp, options_help, usage};
 pub use verbose::preamble;
