@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use howlate_procfs::{REFUSED, Root, Unreadable};
 use howlate_system::{describe, examine};
 
-/// What a capture came to.
+/// Summary of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureSummary {
     /// How many files were copied.
@@ -17,8 +17,7 @@ pub struct CaptureSummary {
     pub refused: Vec<String>,
 }
 
-/// Describes and examines this machine, and copies every file that was read doing so
-/// below `into`.
+/// Describes and examines this machine, and copies every file that this reads into the folder `into`.
 ///
 /// Look through the tree before you share it: `/proc/cmdline`, the names of control groups
 /// and the machine's model are in it. The environment of the first process is not.

@@ -1,5 +1,5 @@
-//! What developers measure and try on a whole machine: benches, a soak, the truth of what is claimed, many kernels, captures, a
-//! cluster. `cargo xtask` lists them, and hands them on.
+//! Commands of developers that need a whole machine: benches, a soak test, checks of claims, many kernels, captures, a cluster. They
+//! are listed and started by `cargo xtask`.
 
 mod bench;
 mod capture_kernel;
@@ -15,9 +15,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // This is the program of the guests that it boots.
+    // In a guest, this program is the init process.
     howlate_guest::serve_as_init();
-    // And its own guardian, where it changes settings of the machine.
+    // Started again as the guardian, which restores settings of the machine.
     if let Some(result) = howlate_guard::GUARDIAN.serve_if_started_as() {
         return exit_status(result);
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: one long measurement, and whether anything grew that must not.
+//! `cargo xtask soak`: one long measurement, to see whether memory, descriptors or recording grow.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,18 +12,17 @@ use howlate_recording::Reader;
 
 use crate::bench::built;
 
-/// Looks at the running program.
+/// Samples of the running program.
 const SAMPLES: u64 = 120;
 /// Memory may differ by this much between the first and the last sixth: the first and the last hour of six.
 const GROWTH: u64 = 1 << 20;
 /// Threads that are measured, each explained.
 const THREADS: u64 = 4;
-/// Bytes of a recording: 1024 blocks at most, as `docs/recording.md` promises, and for each of the twenty turns that are traced,
-/// whatever their length, what was late in it by cause: up to 300 kB for each thread. Before neighbours are joined again, twice that.
+/// Limit of the recording, bytes: at most 1024 blocks, as `docs/recording.md` promises, and up to 300 kB of causes per thread for each
+/// of the twenty traced turns, independent of their length. Twice that, until neighbouring blocks are joined.
 const LARGEST: u64 = 2 * ((4 << 20) + THREADS * 20 * 300_000);
 
-/// Runs for the time typed after `--for`, a day if nothing is, with the period typed after `--period`, 1 ms if nothing is: a
-/// shorter one makes as many wake-ups in less time.
+/// `--for`: time, 24 h by default; `--period`: 1 ms by default; a shorter one needs less time for as many wake-ups.
 pub fn run(arguments: &[&str]) -> ExitCode {
     let ran = options(arguments).map_err(io::Error::other).and_then(|(time, period)| soak(time, period));
     match ran {
@@ -49,7 +48,7 @@ fn options(arguments: &[&str]) -> Result<(Span, Span), String> {
     Ok((time, period))
 }
 
-/// What the program needed at one moment.
+/// Resources of the program at one moment.
 #[derive(Clone, Copy, Debug)]
 struct ResourceSample {
     after: Span,
@@ -73,7 +72,7 @@ fn soak(time: Span, period: Span) -> io::Result<bool> {
         &period.to_string(),
         "--quiet",
     ]);
-    // As long again as it is not traced.
+    // Half of the time: without the tracer, `--why` measures as long again.
     command
         .args(["--duration", &Span::from_nanos(time.as_nanos() / 2).to_string(), "--out"])
         .arg(&out)
@@ -96,8 +95,8 @@ fn clocks() -> (i64, i64) {
 
 /// Parts in a million by which the first clock was faster than the second.
 fn drift(before: (i64, i64), after: (i64, i64)) -> f64 {
-    let (one, other) = ((after.0 - before.0) as f64, (after.1 - before.1) as f64);
-    (one / other - 1.0) * 1e6
+    let (first, second) = ((after.0 - before.0) as f64, (after.1 - before.1) as f64);
+    (first / second - 1.0) * 1e6
 }
 
 fn samples(child: &mut Child, time: Span, out: &Path) -> io::Result<Vec<ResourceSample>> {
@@ -123,10 +122,10 @@ fn samples(child: &mut Child, time: Span, out: &Path) -> io::Result<Vec<Resource
     }
 }
 
-/// `None` when it ends just now.
+/// `None` if the process is ending.
 fn sample(process: u32, after: Span, out: &Path) -> Option<ResourceSample> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    // Its own memory. Pages of its file come and go as the machine needs memory, and say nothing.
+    // Without pages of files, which the kernel drops and reloads as it likes.
     let kibibytes: u64 = ["RssAnon:", "RssShmem:", "VmSwap:"]
         .iter()
         .map(|field| kibibytes(&status, field))
@@ -142,7 +141,7 @@ fn kibibytes(status: &str, field: &str) -> Option<u64> {
     value.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// Prints what grew.
+/// Prints the growth; whether all limits hold.
 fn judge(samples: &[ResourceSample]) -> bool {
     let sixth = samples.len() / 6;
     let (Some(first), Some(last)) = (samples.get(..sixth), samples.get(samples.len() - sixth..)) else {

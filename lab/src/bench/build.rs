@@ -10,25 +10,25 @@ use super::paired::median;
 use super::program::output;
 use super::why::limit::{BenchFigure, BenchLimits};
 
-/// CPU time of the build, in those of ripgrep's in the same run.
+/// Limit of the build's CPU time, as a multiple of ripgrep's.
 const MOST_TIMES_RIPGREP: f64 = 2.5;
-/// From the clone to the first line of the answer, s: two minutes for the build, and the quick look.
+/// Limit from the clone to the first line of the result, s: two minutes for the build, and the quick look.
 const MOST_UNTIL_ANSWERED: f64 = 140.0;
-/// After a change of what draws, s.
+/// Limit of a build after a change in `render`, s.
 const MOST_AFTER_CHANGE: f64 = 20.0;
 const RUNS: usize = 3;
 
-/// What one run found.
+/// Figures of one run.
 struct BuildCost {
-    /// CPU time of `cargo run --release`, less that of the quick look, by that of ripgrep's.
+    /// CPU time of `cargo run --release` without the quick look, divided by ripgrep's.
     times_ripgrep: f64,
-    /// Seconds from `git clone` to the first line that is no machine and no doubt.
+    /// Seconds from `git clone` to the first line of a result.
     until_answered: f64,
     /// Seconds of the build after a change in `render`.
     after_change: f64,
 }
 
-/// Prints medians; fails when one is above its limit. Both are built by turns, each with nothing built before.
+/// Prints medians; fails if one is above its limit. Both programs are built alternately, from scratch.
 pub fn run() -> io::Result<()> {
     let costs: Vec<BuildCost> = (0..RUNS).map(|_| cost()).collect::<io::Result<_>>()?;
     let mut limits = BenchLimits::default();
@@ -76,7 +76,7 @@ fn ripgrep(folder: &Path) -> io::Result<()> {
     output(install.env("CARGO_TARGET_DIR", folder.join("ripgrep"))).map(drop)
 }
 
-/// As whoever has just cloned it: nothing of this build is in its environment.
+/// cargo as in a fresh clone, without the environment variables of this build.
 fn cargo(clone: &Path, arguments: &[&str]) -> io::Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
     for name in ["CARGO_TARGET_DIR", "CARGO_INCREMENTAL", "RUSTFLAGS"] {
@@ -97,7 +97,7 @@ fn first_answer(clone: &Path) -> io::Result<()> {
     if is_answered { Ok(()) } else { Err(io::Error::other("the quick look says nothing of wake-ups")) }
 }
 
-/// Seconds of CPU that children used meanwhile, with theirs.
+/// CPU seconds of all child processes during `work`.
 fn cpu_seconds(work: impl FnOnce() -> io::Result<()>) -> io::Result<f64> {
     let used = || {
         let usage = usage::of_ended_children();

@@ -1,4 +1,4 @@
-//! What a program takes of a CPU beside many threads and many switches.
+//! CPU time of a program beside many threads and context switches.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use super::why::ping_pong::round_trips;
 /// Threads that wake ten times a second, beside two that wake each other all the time.
 const THREADS: usize = 500;
 
-/// CPU time of the children that begin and end in `run`, in per cent of one CPU, and what it returns.
+/// CPU time of the child processes of `run`, in percent of one CPU, and its result.
 pub(super) fn taken_beside_many<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<(f64, T)> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -38,7 +38,7 @@ pub(super) fn taken_beside_many<T>(run: impl FnOnce() -> io::Result<T>) -> io::R
     })
 }
 
-/// Of children that have ended.
+/// CPU time of ended child processes.
 fn cpu_ns() -> u64 {
     let usage = of_ended_children();
     usage.user.plus(usage.system).as_nanos()

@@ -1,4 +1,4 @@
-//! `cargo xtask bench crowd`: memory of whoever looks at ten thousand threads, while a thousand new ones begin each second.
+//! `cargo xtask bench crowd`: memory of howlate's commands beside ten thousand threads, while a thousand start each second.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -13,14 +13,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::program::{KilledOnDrop, built, compiled};
 use super::why::limit::{BenchFigure, BenchLimits};
 
-/// Memory that is allowed, MiB.
+/// Limit of memory, MiB.
 const MOST: f64 = 128.0;
-/// Where `--for` does not say another.
+/// Default of `--for`.
 const USUALLY: Span = Span::from_secs(60);
-/// Looks at a command's memory; what grows shows from one to the next.
-const LOOKS: u64 = 6;
+/// Samples of a command's memory, to see growth.
+const SAMPLES: u64 = 6;
 
-/// What looks; `PID` is the crowd, `OUT` where results go.
+/// The commands; `PID` stands for the process with the threads, `OUT` for the folder of results.
 const COMMANDS: [&str; 4] = [
     "watch --quiet --out OUT PID",
     "serve --listen 127.0.0.1:0 --process PID",
@@ -28,12 +28,12 @@ const COMMANDS: [&str; 4] = [
     "record --quiet --out OUT",
 ];
 
-/// A minute.
+/// Runs for the default time.
 pub fn run() -> io::Result<()> {
     run_for(USUALLY)
 }
 
-/// All commands beside one crowd for `time`: prints the memory of each look, and fails where the most of it is above the limit.
+/// Runs all commands for `time`: prints their memory, and fails if the peak of one is above the limit.
 pub fn run_for(time: Span) -> io::Result<()> {
     let program = built()?;
     let folder = tempfile::tempdir()?;
@@ -45,9 +45,9 @@ pub fn run_for(time: Span) -> io::Result<()> {
         CrowdObserver::begin(&program, arguments, crowd.0.id(), &out)
     };
     let mut all = COMMANDS.iter().enumerate().map(begin).collect::<io::Result<Vec<_>>>()?;
-    for look in 1..=LOOKS {
-        clock::sleep_for(Span::from_nanos(time.as_nanos() / LOOKS))?;
-        let after = time.as_secs_f64() * look as f64 / LOOKS as f64;
+    for look in 1..=SAMPLES {
+        clock::sleep_for(Span::from_nanos(time.as_nanos() / SAMPLES))?;
+        let after = time.as_secs_f64() * look as f64 / SAMPLES as f64;
         all.iter_mut().try_for_each(|looking| looking.look(after))?;
     }
     let mut limits = BenchLimits::default();
@@ -65,13 +65,13 @@ pub fn run_for(time: Span) -> io::Result<()> {
     limits.verdict()
 }
 
-/// A command that looks at the crowd.
+/// A running command.
 struct CrowdObserver {
     name: &'static str,
     program: KilledOnDrop,
-    /// Where it answers, of a server.
+    /// Address of `howlate serve`; `None` for other commands.
     address: Option<String>,
-    /// The most memory that it had, in MiB.
+    /// Peak of its memory, MiB.
     most: f64,
 }
 
@@ -95,7 +95,7 @@ impl CrowdObserver {
     }
 
     fn look(&mut self, after: f64) -> io::Result<()> {
-        // Prometheus would ask as well.
+        // Reads the metrics as Prometheus would, which costs memory too.
         let answer = self.address.as_deref().map(series_count).transpose()?;
         let [now, peak] = memory(self.program.0.id())?;
         self.most = self.most.max(peak);
@@ -112,7 +112,7 @@ fn line_of(child: &mut Child) -> io::Result<String> {
     if line.is_empty() { Err(io::Error::other("it ended before it began")) } else { Ok(line) }
 }
 
-/// The series of `/metrics`.
+/// Number of series in `/metrics`.
 fn series_count(address: &str) -> io::Result<usize> {
     let mut stream = TcpStream::connect(address)?;
     write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
@@ -121,7 +121,7 @@ fn series_count(address: &str) -> io::Result<usize> {
     Ok(answer.lines().filter(|line| line.starts_with("howlate_")).count())
 }
 
-/// Resident memory now, and the most so far, in MiB.
+/// Resident memory now, and its peak, MiB.
 pub(super) fn memory(pid: u32) -> io::Result<[f64; 2]> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let of = |name: &str| {
@@ -132,10 +132,10 @@ pub(super) fn memory(pid: u32) -> io::Result<[f64; 2]> {
     both.ok_or_else(|| io::Error::other("it ended before it was told to"))
 }
 
-/// Ends it as Ctrl-C does.
+/// Ends the command by SIGINT.
 fn end(child: &mut Child, name: &str) -> io::Result<()> {
     kill_process(Pid::from_child(child), Signal::INT)?;
-    // A server's last words, so that it need not wait to say them.
+    // Closes the pipe, so that the server cannot block on it.
     drop(child.stdout.take());
     let interrupted = clock::now();
     let status = child.wait()?;

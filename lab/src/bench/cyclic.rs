@@ -17,13 +17,13 @@ pub fn run() -> io::Result<()> {
     pairs(|| measure_howlate(&howlate))
 }
 
-/// The drop-in and the original with the same words, both printing every value.
+/// The drop-in and the original with the same arguments, both printing every value.
 pub fn run_drop_in() -> io::Result<()> {
     let howlate = built()?;
     pairs(|| measure_cyclictest(Command::new(&howlate).arg("cyclictest")))
 }
 
-/// The two in turn, in random order.
+/// Runs both alternately, in random order.
 fn pairs(measure_ours: impl Fn() -> io::Result<[f64; 3]>) -> io::Result<()> {
     let mut numbers = ["min", "p50", "p99"].map(|name| (name, Pairs::default()));
     for _ in 0..PAIRS {

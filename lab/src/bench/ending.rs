@@ -12,16 +12,16 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::program::{KilledOnDrop, built};
 use super::why::limit::{BenchFigure, BenchLimits};
 
-/// Until it has ended, in seconds.
+/// Limit from Ctrl-C to the end, s.
 const MOST: f64 = 2.0;
 const BUSY: usize = 200;
-/// By then it has loaded its tracer, which takes the CPU for a quarter of a second: alone, or one of two hundred.
+/// By then the tracer is loaded, which takes a quarter of a second of CPU time, beside two hundred other processes.
 const BEGUN: Span = Span::from_secs(45);
 
-/// And by then it is loading it.
+/// By then the tracer is being loaded.
 const LOADING: Span = Span::from_secs(2);
 
-/// What is typed, and when Ctrl-C comes.
+/// Commands, and when to send Ctrl-C.
 const COMMANDS: [(&str, Span); 8] = [
     ("record --quiet --out OUT", LOADING),
     ("record --quiet --out OUT", BEGUN),
@@ -33,12 +33,12 @@ const COMMANDS: [(&str, Span); 8] = [
     ("gaps --json --duration 1h --quiet", BEGUN),
 ];
 
-/// Prints how long each needs; fails where one needs longer than the limit.
+/// Prints how long each takes to end; fails if one exceeds the limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().map(KilledOnDrop);
     let _busy = (0..BUSY).map(|_| busy()).collect::<io::Result<Vec<_>>>()?;
-    // Else this would be told late that they have ended.
+    // Otherwise this process would learn late that they have ended.
     raise_termination_priority();
     let mut limits = BenchLimits::default();
     for (arguments, after) in COMMANDS {
@@ -50,7 +50,7 @@ pub fn run() -> io::Result<()> {
     limits.verdict()
 }
 
-/// Its status, and for how many seconds it went on after Ctrl-C.
+/// Exit status, and seconds from Ctrl-C to the end.
 fn ended(howlate: &Path, arguments: &str, after: Span) -> io::Result<(ExitStatus, f64)> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("out").display().to_string();

@@ -22,12 +22,12 @@ const BLOCKS: u32 = 4;
 /// Wake-ups of a block: of all recordings, a thousand million in all.
 const KINDS: u32 = 1_000;
 const OF_EACH_KIND: u64 = 6;
-/// One in so many machines is late.
+/// One of this many machines is late.
 const LATE: u32 = 100;
-/// What machines have measured, this many different ones over and over.
+/// Number of different recordings, which repeat.
 const BODIES: u32 = 64;
 
-/// What is asked of them, and the file that comes of it.
+/// The commands to time, and their output files.
 const COMMANDS: [(&str, &[&str]); 4] = [
     ("merge", &["merge", "many", "-o", "all.jsonl"]),
     ("show", &["show", "many"]),
@@ -35,8 +35,8 @@ const COMMANDS: [(&str, &[&str]); 4] = [
     ("compare", &["compare", "many", "many"]),
 ];
 
-/// Writes them, then runs each command once: whole processes, with the most memory that each had. They stay in the folder
-/// that `HOWLATE_BENCH_FOLDER` names.
+/// Writes the recordings, into the folder `HOWLATE_BENCH_FOLDER` if set, where they stay; then runs each command once and prints
+/// its time and peak memory.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let kept_folder: Option<PathBuf> = std::env::var_os("HOWLATE_BENCH_FOLDER").map(Into::into);
@@ -86,7 +86,7 @@ fn first_line(header: &Header, node: u32) -> io::Result<String> {
     Ok(format!("{}\n", serde_json::to_string(&Line::Header(Box::new(header)))?))
 }
 
-/// What follows it; the last one is of late machines.
+/// The lines after the header; the last of the different recordings is of a late machine.
 fn body(folder: &Path, header: &Header, number: u32) -> io::Result<Vec<u8>> {
     let mut random = fastrand::Rng::with_seed(u64::from(number));
     let late = random.i64(0..4_000) + if number == BODIES { 30_000 } else { 0 };
@@ -138,7 +138,7 @@ fn fill(latency: &mut Distribution, late: i64, random: &mut fastrand::Rng) {
     }
 }
 
-/// How long a command took, and the most memory that it had, as it was seen last before its end.
+/// Duration of a command, and its peak memory, read shortly before its end.
 fn measured(command: &mut Command) -> io::Result<(f64, String)> {
     let began = clock::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;

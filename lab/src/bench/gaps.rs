@@ -1,5 +1,5 @@
-//! `howlate gaps` and oslat: what a turn of the loop takes beside a bare loop in C, and whether a hog that stamps its own times is
-//! found as often and as long as it says.
+//! `howlate gaps` and oslat: the time per iteration compared with a bare loop in C, and whether the interruptions by a hog that stamps
+//! its own times are found with the right count and length.
 
 use std::io;
 use std::path::Path;
@@ -11,23 +11,23 @@ use super::paired::median;
 use super::program::{built, compiled, json, output};
 use super::why::limit::{BenchFigure, BenchLimits};
 
-/// Of the bare loop's time per turn.
+/// Limit of the time per iteration, as a multiple of the bare loop's.
 const MOST_PER_TURN: f64 = 1.1;
-/// Per cent that count and sum may be off.
+/// Limit of the error of count and sum, percent.
 const MOST_OFF: f64 = 2.0;
 const ROUNDS: usize = 7;
-/// How often the hog takes the CPU. The spinners are there before and after, also where it begins a second late on a busy machine.
+/// How often the hog takes the CPU. The spinners run before and afterwards, even if it starts a second late on a busy machine.
 const TAKEN: &str = "200";
 const SECONDS: &str = "8";
-/// For how many microseconds it does. What getting on and off the CPU takes is in a gap, and not in its stamps: up to 30 us on a
-/// virtual machine, which of shorter times would be more than what is judged.
+/// For how long, µs. A gap includes the context switches, which the hog's stamps do not: up to 30 µs on a virtual machine, too much
+/// compared with shorter times.
 const LENGTH: u64 = 2_000;
-/// Beside oslat, which knows lengths up to 1 024 us.
+/// For oslat, whose histogram ends at 1 024 µs.
 const LENGTH_FOR_OSLAT: u64 = 900;
-/// Of those that spin beside the hog: nobody but it comes between, but for what the kernel's throttling lets run.
+/// Priority of the spinners, so that only the hog interrupts them, apart from real-time throttling.
 const PRIORITY: &str = "10";
 
-/// Prints all, and fails where one is above its limit.
+/// Prints all figures; fails if one is above its limit.
 pub fn run() -> io::Result<()> {
     let (howlate, folder) = (built()?, tempfile::tempdir()?);
     let program = compiled("bench/gaps.c", folder.path())?;
@@ -54,7 +54,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// A turn of each loop, without its gaps, in rounds one after the other.
+    /// The time per iteration of each loop without its gaps, in alternating rounds.
     fn turns(&self, limits: &mut BenchLimits) -> io::Result<()> {
         let (mut ours, mut bare, mut reference) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -87,7 +87,7 @@ impl Bench<'_> {
         command
     }
 
-    /// `None` where it is not installed.
+    /// `None` if oslat is not installed.
     fn oslat(&self, seconds: &str) -> io::Result<Option<Value>> {
         let file = self.folder.join("oslat.json");
         let mut command = Command::new("oslat");
@@ -111,13 +111,13 @@ impl Bench<'_> {
         match named(&run, "gaps-hog") {
             Some(found) => {
                 print_found("howlate, by name", found);
-                // As many gaps as times, but for those that began within a gap of others.
+                // As many gaps as times, except for times that may have begun within another gap.
                 let gaps = found.0.clamp(hog.times - hog.late, hog.times);
                 judge(limits, "by name", (gaps, hog.cpu_ns), found);
             }
             None => println!("not judged: who had the CPU is not known here: {}", run["refused"]),
         }
-        // What else comes just before or behind makes a time longer: on a busy machine this is further off, for any tool.
+        // Other interruptions just before or after make a gap longer: on a busy machine, errors are larger with any tool.
         let found = by_length(&run);
         print_off("howlate, by length", &hog, found);
         judge(limits, "by length", (hog.whole, hog.whole_ns), found);
@@ -129,7 +129,7 @@ impl Bench<'_> {
     }
 
     fn beside_hog<T>(&self, length: u64, measure: impl Fn(&Self) -> io::Result<T>) -> io::Result<(Hog, T)> {
-        // It begins when the spinners do: they need half a second, oslat a second to warm up.
+        // It starts after the spinners' warm-up: half a second, or a second for oslat.
         let later: Child = Command::new("sh")
             .args(["-c", "sleep 1.2; exec \"$@\"", "sh"])
             .arg(self.program)
@@ -147,25 +147,25 @@ impl Bench<'_> {
     }
 }
 
-/// What the hog says of itself.
+/// The hog's own stamps, summed up.
 #[derive(Debug)]
 struct Hog {
     times: u64,
     cpu_ns: u64,
-    /// Those that began late, as others had the CPU until then: whether they made a gap of their own, it cannot know.
+    /// Times that began late, as the CPU was taken until then: they may not be gaps of their own.
     late: u64,
-    /// Those that began in time, and in which nobody came between.
+    /// Times that began punctually and were not interrupted.
     whole: u64,
     whole_ns: u64,
 }
 
-/// Nanoseconds of a turn that was no gap.
+/// Time of an iteration without a gap, ns.
 fn turn(run: &Value) -> f64 {
     let number = |name: &str| run["gaps"][0][name].as_f64().unwrap_or(f64::NAN);
     (number("lasted_ns") - number("total_ns")) / (number("turns") - number("count"))
 }
 
-/// The same of oslat, which counts a gap as the microsecond that it has begun.
+/// oslat's time of an iteration, ns: its histogram rounds gaps up to whole µs.
 fn oslat_turn(run: &Value) -> f64 {
     let thread = &run["thread"]["0"];
     let buckets = thread["histogram"].as_object().into_iter().flatten();
@@ -185,19 +185,19 @@ fn beside(reference: &[f64]) -> String {
     }
 }
 
-/// Gaps of a thread, and their time.
+/// Number of the gaps of a thread, and their sum.
 fn named(run: &Value, name: &str) -> Option<(u64, u64)> {
     let by = run["gaps"][0]["by"].as_array()?;
     let share = by.iter().find(|share| share["kind"] == "thread" && share["name"] == name)?;
     Some((share["in_gaps"].as_u64()?, share["total_ns"].as_u64()?))
 }
 
-/// How long gaps of times of `length` are, in microseconds.
+/// Range of gap lengths for times of `length`, µs.
 fn lengths(length: u64) -> std::ops::Range<u64> {
     length - length / 20..length + length / 8
 }
 
-/// Gaps that are as long as the hog's times, and their time.
+/// Number of the gaps that are as long as the hog's times, and their sum.
 fn by_length(run: &Value) -> (u64, u64) {
     let buckets = run["gaps"][0]["histogram"].as_array().into_iter().flatten();
     let number = |bucket: &Value, name: &str| bucket[name].as_u64().unwrap_or(0);
@@ -209,7 +209,7 @@ fn by_length(run: &Value) -> (u64, u64) {
     })
 }
 
-/// Those of oslat's that are long enough, and their time.
+/// Number of oslat's gaps that are as long, and their sum.
 fn long_ones(run: &Value) -> (u64, u64) {
     let buckets = run["thread"]["0"]["histogram"].as_object().into_iter().flatten();
     let counts = buckets.filter_map(|(at, count)| Some((at.parse::<u64>().ok()?, count.as_u64()?)));
@@ -226,7 +226,7 @@ fn print_found(who: &str, (count, nanos): (u64, u64)) {
     println!("{who}: {count} times, {nanos} ns");
 }
 
-/// With how far both are from what the hog says of the times in which nobody came between, in per cent.
+/// Prints count and sum with their errors, in percent of the hog's uninterrupted times.
 fn print_off(who: &str, hog: &Hog, found: (u64, u64)) {
     print_found(who, found);
     println!("  off by {:.2} % and {:.2} %", off(hog.whole, found.0), off(hog.whole_ns, found.1));

@@ -17,21 +17,21 @@ use super::program::{built, output};
 use super::why::limit::{BenchFigure, BenchLimits};
 
 const PAIRS: usize = 40;
-/// A difference of medians that nobody would see.
+/// Limit of the difference of medians, too small to matter, µs.
 const MOST_LATER: f64 = 0.3;
-/// Of a CPU, by whoever makes and paints the screen.
+/// Limit of the CPU time of the threads that draw, percent of a CPU.
 const MOST_TAKEN: f64 = 1.0;
-/// Milliseconds until a key is answered, with the start of two of tmux's programs in it.
+/// Limit until a key is answered, ms, including the start of two tmux programs.
 const MOST_WAITED: f64 = 50.0;
 const KEYS: usize = 40;
 /// What is measured: for so long, of one thread.
 const RUN: &str = "cyclic --cpus 1 --threads 1 --policy fifo:80 --dma-latency 0us --duration 4s --rounds 1 --no-save --json";
-/// Sixteen conditions, each of them a row.
+/// Sixteen conditions, which are as many rows.
 const ROWS: &str = "cyclic --cpus 1 --threads 1 --policy other,nice:-5,fifo:10,fifo:80 --slack 1ns,50us --period 1ms,2ms \
                     --duration 64s --no-save --json";
-/// Part of that run that is looked at.
+/// Time of that run in which CPU time is measured.
 const LOOK: Span = Span::from_secs(30);
-/// Terminals so far.
+/// Number of terminals so far, for unique names.
 static TERMINALS: AtomicU32 = AtomicU32::new(0);
 const EACH: Span = Span::from_millis(100);
 
@@ -70,7 +70,7 @@ fn middle(values: &mut [f64]) -> (f64, Option<(f64, f64)>) {
     (median(values), ranks.map(|(low, high)| (values[low as usize - 1], values[high as usize - 1])))
 }
 
-/// A terminal with a program in it, which is hung up when this is dropped.
+/// A program in a terminal of tmux, ended on drop.
 struct Terminal {
     socket: String,
     folder: tempfile::TempDir,
@@ -79,7 +79,7 @@ struct Terminal {
 impl Terminal {
     fn begin(howlate: &Path, arguments: &str) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
-        // One of its own: the last one may still be going away.
+        // A new server each time, as the last one may still be ending.
         let number = TERMINALS.fetch_add(1, Ordering::Relaxed);
         let socket = format!("howlate-bench-{}-{number}", std::process::id());
         let command = format!(
@@ -134,7 +134,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It is gone already where its program has ended.
+        // Fails if the program has ended, and the server with it.
         drop(Command::new("tmux").args(["-L", &self.socket, "kill-server"]).output());
     }
 }
@@ -146,7 +146,7 @@ fn median_of(howlate: &Path, live: &str) -> io::Result<f64> {
     p50.ok_or_else(|| io::Error::other(format!("there is no median: {result}")))
 }
 
-/// CPU time of the thread that observes and of the one that paints, in per cent of a CPU.
+/// CPU time of the observing and of the drawing thread, percent of a CPU.
 fn taken(howlate: &Path, live: &str) -> io::Result<[f64; 2]> {
     let terminal = Terminal::begin(howlate, &format!("{ROWS}{live}"))?;
     drop(clock::sleep_for(Span::from_secs(20)));
@@ -157,7 +157,7 @@ fn taken(howlate: &Path, live: &str) -> io::Result<[f64; 2]> {
     Ok([0, 1].map(|which| 100.0 * (after[which] - before[which]) as f64 / lasted.as_nanos() as f64))
 }
 
-/// Nanoseconds on a CPU of the first thread, and of the one called `live`.
+/// CPU time of the main thread and of the thread `live`, ns.
 fn cpu_ns(pid: u32) -> io::Result<[u64; 2]> {
     let mut taken = [0, 0];
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -178,7 +178,7 @@ fn cpu_ns(pid: u32) -> io::Result<[u64; 2]> {
     Ok(taken)
 }
 
-/// Milliseconds from a key to the screen that it asked for.
+/// Time from pressing a key to the new screen, ms.
 fn answered(howlate: &Path) -> io::Result<f64> {
     let terminal = Terminal::begin(howlate, &format!("{ROWS} --live"))?;
     let shows_help = || terminal.screen().map(|screen| screen.contains("end and print the result"));

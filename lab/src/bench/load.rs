@@ -2,7 +2,7 @@
 //!
 //! `pipe` against `stress-ng --pipe`: context switches per second of the whole machine, as the kernel counts them.
 //! `hackbench` against that of rt-tests: messages per second, from the same groups, senders, receivers and loops.
-//! And does each take the share of its CPUs' time that was asked for?
+//! And does each take the configured share of its CPUs' time?
 
 use std::io;
 use std::path::Path;
@@ -16,14 +16,14 @@ use super::paired::Pairs;
 use super::program::{built, json, output};
 
 const PAIRS: usize = 12;
-/// What stands before each measurement, until all processes run.
+/// Time before each measurement, until all processes run.
 const WARM_UP: Span = Span::from_millis(500);
 const MEASURED: Span = Span::from_millis(1_500);
 /// hackbench: each group has 20 senders and 20 receivers.
 const GROUPS: u32 = 4;
 const LOOPS: u32 = 1_000;
 
-/// Loads whose share is looked at: all built-in ones but `disk`, whose CPU time says little.
+/// Loads whose share is checked: all built-in ones except `disk`, whose CPU time means little.
 const SHARED: [&str; 9] =
     ["cpu", "pipe", "interrupt", "hackbench", "memory", "files", "network", "fork", "timers"];
 const SHARES: [u32; 3] = [20, 50, 100];
@@ -62,7 +62,7 @@ fn share_taken(howlate: &Path, load: &str) -> io::Result<f64> {
     }
 }
 
-/// The two in turn, in random order.
+/// Runs both alternately, in random order.
 fn pairs(ours: impl Fn() -> io::Result<f64>, reference: impl Fn() -> io::Result<f64>) -> io::Result<Pairs> {
     let mut pairs = Pairs::default();
     for _ in 0..PAIRS {
@@ -89,7 +89,7 @@ fn context_switches() -> io::Result<u64> {
     count.ok_or_else(|| io::Error::other("/proc/stat has no `ctxt`"))
 }
 
-/// A program that is ended as Ctrl-C does it, so that it takes its processes with it.
+/// A program that is ended by SIGINT on drop, so that it ends its processes too.
 struct InterruptedOnDrop(Child);
 
 impl Drop for InterruptedOnDrop {
@@ -110,7 +110,7 @@ fn our_messages(howlate: &Path) -> io::Result<f64> {
     }
 }
 
-/// It prints the seconds that it took after all processes were made: `Time: 0.135`.
+/// hackbench prints the seconds since all processes were created: `Time: 0.135`.
 fn their_messages() -> io::Result<f64> {
     let (groups, loops) = (GROUPS.to_string(), LOOPS.to_string());
     let printed = output(Command::new("hackbench").args(["-g", &groups, "-l", &loops]))?;

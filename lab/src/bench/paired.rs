@@ -1,8 +1,8 @@
-//! Two programs side by side, in pairs of random order.
+//! Comparison of two programs by pairs of runs in random order.
 
 use howlate_analyse::quantile_ranks;
 
-/// One number of each program from each pair.
+/// One number per program and pair.
 #[derive(Default)]
 pub struct Pairs {
     ours: Vec<f64>,
@@ -10,13 +10,12 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Adds one pair.
     pub fn add(&mut self, ours: f64, reference: f64) {
         self.ours.push(ours);
         self.reference.push(reference);
     }
 
-    /// `median ours, median of the rival, median difference [95 % interval]`, in the numbers' unit.
+    /// `median of howlate, median of the rival, median difference [95 % interval]`, in the numbers' unit.
     pub fn line(&self, name: &str, rival: &str) -> String {
         let mut differences: Vec<f64> = self.ours.iter().zip(&self.reference).map(|(a, b)| a - b).collect();
         differences.sort_by(f64::total_cmp);
@@ -36,7 +35,6 @@ impl Pairs {
     }
 }
 
-/// The middle value.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -19,13 +19,13 @@ use super::program::built;
 use super::why::limit::{BenchFigure, BenchLimits};
 use super::why::ping_pong::{PAIRS, losses, middle, round_trips};
 
-/// Of two threads that wake each other through pipes on one CPU, per cent of their round trips.
+/// Limit of the slowdown of two threads that wake each other through pipes on one CPU, percent of their round trips.
 const MOST_LOST: f64 = 8.0;
-/// Of one CPU, by itself, while there are many threads and many switches, per cent.
+/// Limit of its own CPU time beside many threads and context switches, percent of one CPU.
 const MOST_TAKEN: f64 = 2.0;
-/// Resident memory, MiB: the rings are the kernel's.
+/// Limit of resident memory, MiB; the ring buffers belong to the kernel.
 const MOST_RESIDENT: f64 = 64.0;
-/// Seconds that `show --at` takes in a folder of 1 GB.
+/// Limit of `show --at` in a folder of 1 GB, s.
 const MOST_SHOWING: f64 = 0.5;
 const ABOVE: Span = Span::from_millis(5);
 const LOOP_ABOVE: Span = Span::from_millis(100);
@@ -33,20 +33,20 @@ const KEEP: Span = Span::from_secs(2);
 /// What its beginning takes, a quarter of a second, is a part of it: it runs for weeks.
 const WHILE: Span = Span::from_secs(60);
 
-/// Pairs with each of the others, and how long they may take to begin.
+/// Pairs with each of the other tools, and how long they may take to start.
 const PAIRS_OF_OTHERS: usize = 20;
 const TO_BEGIN: Span = Span::from_secs(1);
 
-/// Files of the large folder, the bytes of each, and half an hour that is asked for.
+/// Number of files in the large folder, bytes of each, and the half hour for `show --at`.
 const FILES: u64 = 256;
 const FILE: usize = 4 << 20;
 const ASKED: &str = "2026-10-03T04:10Z";
-/// When the first of them begins, in seconds since 1970, and how long each lasts: 2026-10-01T00:00:00Z.
+/// Beginning of the first file, seconds since 1970 (2026-10-01T00:00:00Z), and length of each.
 const BEGINS: u64 = 1_790_812_800;
 const LASTS: u64 = 1_800;
 const RUNS: usize = 11;
 
-/// Prints each figure; fails when one is above its limit.
+/// Prints each figure; fails if one is above its limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let mut limits = BenchLimits::default();
@@ -74,7 +74,7 @@ pub fn run() -> io::Result<()> {
     limits.verdict()
 }
 
-/// What the same ping-pong loses beside others that see waits for a CPU, where they are installed; for comparison.
+/// For comparison: the slowdown by other tools that trace waits for a CPU, if they are installed.
 fn run_alternatives() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("perf.data");
@@ -102,13 +102,13 @@ fn run_alternatives() -> io::Result<()> {
     Ok(())
 }
 
-/// CPU time of a recorder of this machine, in per cent of a CPU, and the most memory that it had.
+/// CPU time of a recorder of this machine, percent of a CPU, and its peak memory.
 fn taken(howlate: &Path) -> io::Result<(f64, f64)> {
     let folder = tempfile::tempdir()?;
     taken_beside_many(|| recorded(howlate, &folder.path().join("kept")))
 }
 
-/// The most memory that a recorder has until it ends, MiB.
+/// Peak memory of a recorder, MiB.
 fn recorded(howlate: &Path, out: &Path) -> io::Result<f64> {
     let mut recording = Command::new(howlate)
         .args([
@@ -130,7 +130,7 @@ fn recorded(howlate: &Path, out: &Path) -> io::Result<f64> {
     }
 }
 
-/// The most memory that it has until it ends, MiB.
+/// Peak memory of the process, MiB.
 fn most_resident(recording: &mut Child) -> io::Result<f64> {
     let mut most = 0.0_f64;
     while recording.try_wait()?.is_none() {
@@ -156,7 +156,7 @@ fn showing(howlate: &Path) -> io::Result<f64> {
     Ok(median(&times))
 }
 
-/// One file of incidents, as long as a recorder makes them.
+/// A file of incidents with the length of a recorder's.
 fn write(folder: &Path, number: u64) -> io::Result<()> {
     let (day, half) = (1 + number / 48, number % 48);
     let moment = |minute: u64, second: u64| {
@@ -182,7 +182,7 @@ fn write(folder: &Path, number: u64) -> io::Result<()> {
     file.set_modified(ended)
 }
 
-/// A wait of some ten parts, as on a busy machine.
+/// A wait with about ten parts, as on a busy machine.
 fn incident(at: &str, number: u64) -> serde_json::Value {
     let end = 1_000_000_000 * (1 + number);
     let part = |place: u64| json!({"part": "waiting", "kind": "thread", "name": "rsync", "pid": 9 + place, "from_ns": end - 600_000 * (10 - place), "ns": 600_000});

@@ -1,5 +1,5 @@
-//! `cargo xtask bench requests`: what hostile programs of three users cost root's recorder, and what it loses to them; and
-//! `requests-planted`: whether it still records beside them what is made late on purpose.
+//! `cargo xtask bench requests`: what hostile programs of three users cost root's recorder, and what it loses; and
+//! `requests-planted`: whether it still records provoked lateness beside them.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -19,32 +19,32 @@ use crate::truth::claims::Scores;
 use crate::truth::{all_hold, record};
 
 const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/hostile/recorder.py");
-/// Memory that is allowed, MiB, and how much more of a CPU than without them, per cent.
+/// Limits of memory, MiB, and of additional CPU time, percent of a CPU.
 const MOST_MEMORY: f64 = 64.0;
 const MOST_CPU: f64 = 2.0;
-/// Where `--for` does not say another.
+/// Default of `--for`.
 const USUALLY: Span = Span::from_secs(60);
-/// At first each user has three timelines written, and a hundred turns told: that takes a CPU, but not again and again.
+/// At the beginning, each user's first requests are granted (three timelines, a hundred turns), which costs CPU time once.
 const AT_FIRST: Span = Span::from_secs(60);
-/// Looks at its memory in that time.
+/// Memory samples in that time.
 const LOOKS: u64 = 20;
-/// What each of the users does.
+/// The hostile programs of each user.
 const USERS: [u32; 3] = [65_531, 65_532, 65_533];
 const WAYS: [&str; 7] = ["flood", "flood", "turns", "turns", "lingering", "lingering", "sparse"];
-/// Seconds of each way in which threads are made late beside them.
+/// Seconds per scene of provoked lateness.
 const SCENE: u64 = 4;
 
-/// A minute.
+/// Runs for the default time.
 pub fn run() -> io::Result<()> {
     run_for(USUALLY)
 }
 
-/// Recorders, one after the other: alone, and beside them.
+/// Runs one recorder alone, then one beside the hostile programs.
 pub fn run_for(time: Span) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Err(io::Error::other("programs of other users take root"));
     }
-    // What it needs alone does not change from minute to minute.
+    // A minute is enough for the CPU time without them.
     let alone = RecorderUsage::beside(time.min(USUALLY), |_| Ok(Vec::new()))?;
     let attacked = RecorderUsage::beside(time, |place| all_hostile(time, place))?;
     let missing = &attacked.missing;
@@ -70,12 +70,12 @@ pub fn run_for(time: Span) -> io::Result<()> {
     limits.verdict()
 }
 
-/// A minute.
+/// Runs for the default time.
 pub fn planted() -> io::Result<()> {
     planted_for(USUALLY)
 }
 
-/// Whether it still records, beside them, each time that threads are made late on purpose, and nothing else.
+/// Whether it still records all provoked lateness beside them, and nothing else.
 pub fn planted_for(time: Span) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Err(io::Error::other("programs of other users take root"));
@@ -109,11 +109,11 @@ fn hostile(user: u32, way: &str, time: Span, place: &Path) -> io::Result<KilledO
 }
 
 struct RecorderUsage {
-    /// The most memory that it had, MiB.
+    /// Peak memory, MiB.
     most: f64,
-    /// How much of a CPU it had, per cent.
+    /// CPU time, percent of a CPU.
     cpu: f64,
-    /// What it says that it missed.
+    /// Losses that it reports.
     missing: Value,
 }
 
@@ -157,9 +157,9 @@ impl RecorderUsage {
     }
 }
 
-/// Seconds of a CPU that a process has had.
+/// CPU time of a process, s.
 fn cpu_time(child: &Child) -> io::Result<f64> {
-    // Of all its threads, also of those that have ended: fields 14 and 15, in hundredths of a second.
+    // Fields 14 and 15 include ended threads, in hundredths of a second.
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
     let after_its_name = stat.rsplit(')').next().unwrap_or_default();
     let ticks = after_its_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);

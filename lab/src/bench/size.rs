@@ -6,10 +6,10 @@ use std::process::Command;
 use super::program::output;
 use super::why::limit::{BenchFigure, BenchLimits};
 
-/// Millions of bytes.
+/// Limit of the size, in MB (10⁶ bytes).
 const MOST: f64 = 10.0;
 
-/// Builds it and looks; fails where it is above its limit.
+/// Builds the program; fails if it is too large.
 pub fn run() -> io::Result<()> {
     let mut limits = BenchLimits::default();
     let value = bytes()? as f64 / 1e6;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench top`: what adding up the waits of all threads costs others, and itself.
+//! `cargo xtask bench top`: the cost of summing up all threads' waits, for others and in CPU time.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -11,9 +11,9 @@ use super::program::built;
 use super::why::limit::{BenchFigure, BenchLimits};
 use super::why::ping_pong::{PAIRS, losses, middle, round_trips};
 
-/// Of two threads that wake each other through pipes on one CPU.
+/// Limit of the slowdown of two threads that wake each other through pipes on one CPU, percent.
 const MOST_LOST: f64 = 10.0;
-/// Of one CPU, by itself, while there are many threads and many switches.
+/// Limit of its own CPU time beside many threads and context switches, percent of one CPU.
 const MOST_TAKEN: f64 = 3.0;
 const WHILE: Span = Span::from_secs(10);
 
@@ -37,7 +37,7 @@ pub fn run() -> io::Result<()> {
     limits.verdict()
 }
 
-/// The CPU time of a live table of this machine, in per cent of a CPU.
+/// CPU time of a live table of this machine, percent of a CPU.
 fn taken(howlate: &std::path::Path) -> io::Result<f64> {
     let (taken, ended) = taken_beside_many(|| {
         let duration = WHILE.to_string();

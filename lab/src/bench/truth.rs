@@ -1,4 +1,4 @@
-//! `cargo xtask bench truth`: comparisons of what is known, measured on this machine.
+//! `cargo xtask bench truth`: comparisons with a known result, measured on this machine.
 //!
 //! A condition is compared with itself, and with one that is 50 µs later because its timer slack is: the kernel
 //! lets such a timer expire 50 µs late, unless another interrupt comes in between. Everything takes turns.
@@ -62,7 +62,7 @@ struct CompareRuns {
 }
 
 impl CompareRuns {
-    /// What comparing two slacks says, again and again.
+    /// The results of comparing two slacks `times` times.
     fn compared(&self, slacks: &str, times: usize) -> io::Result<Vec<Value>> {
         let path = self.folder.path().join("turns.jsonl");
         (0..times).map(|_| self.once(slacks, &path)).collect()
@@ -74,7 +74,7 @@ impl CompareRuns {
         measuring.args(["cyclic", "--threads", "1", "--quiet", "--slack", slacks]);
         output(measuring.args(["--duration", &duration, "--rounds", &rounds, "--out"]).arg(path))?;
         let mut comparing = Command::new(&self.howlate);
-        // Its status is the verdict.
+        // A non-zero status is a verdict, not an error.
         let output =
             comparing.arg("compare").arg(path).args(["--by", "slack", "--format", "json"]).output()?;
         std::fs::remove_file(path)?;

@@ -15,7 +15,7 @@ use super::program::compiled;
 use super::why::limit::{BenchFigure, BenchLimits};
 use super::why::ping_pong::middle;
 
-/// Microseconds, at the median of a 1 kHz loop.
+/// Limit of the additional lateness at the median of a 1 kHz loop, µs.
 const MOST: f64 = 1.2;
 const PAIRS: usize = 100;
 /// Wake-ups of each turn.
@@ -50,7 +50,7 @@ fn keep_busy(cpu: u32, over: &AtomicBool) {
     }
 }
 
-/// Microseconds by which the watched turn of each pair was later at the median.
+/// Differences of the medians, watched minus not watched, per pair, µs.
 fn added(program: &Path, cpu: u32) -> io::Result<Vec<f64>> {
     let mut timer = Timer::start(program, cpu)?;
     let mut opened = open(Choice::Only(Tier::Bpf), &[timer.child.id()]);
@@ -71,7 +71,7 @@ fn watched(timer: &mut Timer, tracer: &mut dyn Tracer) -> io::Result<f64> {
     tracer.start().map_err(|refusal| io::Error::other(refusal.to_string()))?;
     let lateness = timer.lateness();
     tracer.stop();
-    // What was seen must be of this loop: one that is not watched costs nothing.
+    // The result has to be of this loop: one that is not watched would cost nothing.
     let (mut seen, began) = (0, clock::now());
     while seen < WAKE_UPS && clock::now().since(began) < Span::from_secs(1) {
         tracer.read(&mut |_| seen += 1);
@@ -82,7 +82,7 @@ fn watched(timer: &mut Timer, tracer: &mut dyn Tracer) -> io::Result<f64> {
     }
 }
 
-/// The program, running; it ends with this.
+/// The running program, ended on drop.
 struct Timer {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -95,7 +95,7 @@ impl Timer {
         Ok(Self { child, lines: BufReader::new(out).lines() })
     }
 
-    /// The median, in nanoseconds, of the next so many wake-ups.
+    /// The median of the next wake-ups, ns.
     fn lateness(&mut self) -> io::Result<f64> {
         let from = clock::now().plus(SETTLING);
         let mut all = Vec::new();

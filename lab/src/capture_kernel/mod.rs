@@ -1,4 +1,4 @@
-//! What the tracers take for granted of a kernel, from its image alone: `testdata/kernels/RELEASE/`.
+//! What the tracers assume about a kernel, from its image alone: `testdata/kernels/RELEASE/`.
 //!
 //! `image` unpacks it, `types` reads its type information, and `formats` writes what tracefs would say of its events. Nothing
 //! is booted.

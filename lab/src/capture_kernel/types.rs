@@ -1,4 +1,4 @@
-//! Type information, as `bpftool` tells it.
+//! Type information of a kernel (BTF), as `bpftool` prints it.
 
 use std::collections::HashMap;
 use std::io;

@@ -16,7 +16,7 @@ use picture::Capture;
 const COLUMNS: u16 = 100;
 const ROWS: u16 = 26;
 
-/// What is shown: what is typed, the time until it is looked at, the keys that are pressed before that, and what the picture says.
+/// A screen to capture: the command, the time until the capture, the keys to press before, and the caption.
 struct Shot {
     arguments: &'static str,
     after: Span,
@@ -32,7 +32,7 @@ const SHOTS: [Shot; 4] = [
     Shot { arguments: "top --by culprit", after: Span::from_secs(8), keys: &[] },
 ];
 
-/// Writes the picture.
+/// Captures the screens and writes the picture.
 pub fn capture(file: &Path) -> io::Result<()> {
     let howlate = built()?;
     let captures: Vec<Capture> = SHOTS.iter().map(|shot| take(&howlate, shot)).collect::<io::Result<_>>()?;

@@ -4,17 +4,17 @@ use std::fmt::Write as _;
 
 use super::styled::{StyledText, TextStyle};
 
-/// One capture.
+/// A captured screen.
 pub(super) struct Capture {
-    /// What was typed.
+    /// The command line.
     pub(super) arguments: String,
     pub(super) lines: Vec<Vec<StyledText>>,
 }
 
-/// Units of a letter.
+/// Width and height of a character, in units of the picture.
 const WIDTH: f64 = 6.6;
 const HEIGHT: f64 = 13.0;
-/// Units around a terminal, and of the line above it.
+/// Margin around a terminal, and height of the line above it, in units of the picture.
 const MARGIN: f64 = 10.0;
 const TITLE: f64 = 20.0;
 const BACKGROUND: &str = "#16181d";

@@ -1,26 +1,25 @@
-//! A line of a terminal, by what it looks like.
+//! Parses the escape sequences of a terminal's lines into styled text.
 //!
 //! Source of the sequences: ECMA-48, 8.3.117, SELECT GRAPHIC RENDITION.
 
-/// How letters look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextStyle {
     pub(super) bold: bool,
     pub(super) dim: bool,
     pub(super) underlined: bool,
     pub(super) reversed: bool,
-    /// One of the eight colours; the terminal's own where there is none.
+    /// One of the eight colours; `None`: the terminal's default.
     pub(super) colour: Option<u8>,
 }
 
-/// Letters that look the same.
+/// Text with one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StyledText {
     pub(super) text: String,
     pub(super) style: TextStyle,
 }
 
-/// The lines of a screen. A style goes on in the next one.
+/// The lines of a screen; a style continues on the next line.
 pub(super) fn lines(screen: &str) -> Vec<Vec<StyledText>> {
     let mut style = TextStyle::default();
     screen.lines().map(|line| runs(line, &mut style)).collect()
@@ -32,10 +31,10 @@ fn runs(line: &str, style: &mut TextStyle) -> Vec<StyledText> {
     for (number, part) in line.split('\u{1b}').enumerate() {
         let text = match part.strip_prefix('[').and_then(|rest| rest.split_once('m')).filter(|_| number > 0) {
             Some((codes, text)) => {
-                *style = changed(*style, codes);
+                *style = change(*style, codes);
                 text
             }
-            // What a terminal shows of other sequences, such as those for other letters, is nothing.
+            // Other sequences, such as those for character sets, show nothing.
             None if number > 0 => part.get(2..).unwrap_or_default(),
             None => part,
         };
@@ -47,7 +46,7 @@ fn runs(line: &str, style: &mut TextStyle) -> Vec<StyledText> {
 }
 
 /// A colour is one of the eight, or one of 256 of which the first are these: `36`, `38;5;6`.
-fn changed(mut style: TextStyle, codes: &str) -> TextStyle {
+fn change(mut style: TextStyle, codes: &str) -> TextStyle {
     let mut codes = codes.split(';').map(|code| code.parse::<u8>().unwrap_or(0));
     while let Some(code) = codes.next() {
         style = match code {

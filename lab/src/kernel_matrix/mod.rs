@@ -50,7 +50,7 @@ pub fn run(kernels: &[&str]) -> ExitCode {
     }
 }
 
-/// What was found in each, and why some could not be asked.
+/// The result for each kernel, and why some were skipped.
 fn checked(kernels: &[&str]) -> io::Result<(Vec<KernelCheck>, Vec<String>)> {
     let howlate = built()?;
     let (mut all, mut skipped) = (Vec::new(), Vec::new());
@@ -79,8 +79,7 @@ fn built() -> io::Result<PathBuf> {
     Err(io::Error::other("howlate cannot be built"))
 }
 
-/// Before whatever else the machine does, where that is permitted: a guest whose CPUs do not run is late because of its host, of
-/// which nothing inside tells.
+/// Runs the guest's CPUs with real-time priority, if permitted: delays by the host are invisible inside the guest.
 const FIRST: [&str; 4] = ["--vcpu-policy", "fifo:1", "--emulator-policy", "fifo:2"];
 
 /// What one tracer found in one kernel, or what howlate said where it could not boot it (status 2).

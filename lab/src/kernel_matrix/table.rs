@@ -1,15 +1,15 @@
-//! What came of the self check in several kernels, as a table.
+//! Results of the self-check in several kernels, as a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
 
-/// Hits below which nothing is said of a class: one more or less would be more than the limits tell apart.
+/// A class with fewer hits is not judged: a single hit would exceed the limits.
 const ENOUGH: u64 = 100;
-/// The least share of hits that is charged to whoever made them.
+/// Least share of hits that have to be attributed to their cause.
 const FOUND: f64 = 0.95;
-/// The largest share of hits that is charged to somebody else by name.
+/// Largest share of hits that may be attributed to another cause by name.
 const WRONG: f64 = 0.01;
 
 /// The self check of one tracer in one kernel.
@@ -18,11 +18,11 @@ pub(super) struct KernelCheck {
     /// Its release, as `uname -r` has it.
     kernel: String,
     tracer: String,
-    /// By class; absent where it was not made.
+    /// By class; absent if its cause could not be provoked.
     classes: BTreeMap<String, Class>,
 }
 
-/// Wake-ups that a cause that was made on purpose hit, and what the tracer made of them.
+/// Wake-ups delayed by a provoked cause, and how the tracer attributed them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Class {
     /// Those that are judged.
@@ -34,7 +34,7 @@ struct Class {
 }
 
 impl KernelCheck {
-    /// Of what `howlate selfcheck --json` printed; `None` where that is something else, or another tracer ran.
+    /// Reads the output of `howlate selfcheck --json`; `None` if it is invalid, or of another tracer.
     pub(super) fn read(kernel: &str, tracer: &str, check: &Value) -> Option<Self> {
         if check["tracer"] != tracer {
             return None;

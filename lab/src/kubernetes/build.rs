@@ -7,12 +7,12 @@ use std::process::Command;
 
 use super::succeeds;
 
-/// Debian's is older than what Kubernetes' clusters run now.
+/// Newer than Debian's, as in current clusters.
 const VERSION: &str = "1.34.3";
 const PROGRAMS: [&str; 5] =
     ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"];
 
-/// Where a Go stands that was not installed from a package.
+/// Path of a Go that was installed without a package.
 const USUAL_GO: &str = "/usr/local/go/bin/go";
 
 /// The folder of the programs, which are built where they are missing.
@@ -43,10 +43,10 @@ fn manifest(go: &str, folder: &Path) -> io::Result<String> {
     fs::write(folder.join("go.mod"), "module howlate.test/kubernetes\n")?;
     let module = format!("k8s.io/kubernetes@v{VERSION}");
     let mut download = Command::new(go);
-    let said = download.args(["mod", "download", "-json", &module]).current_dir(folder).output()?;
-    let said: serde_json::Value = serde_json::from_slice(&said.stdout)
+    let output = download.args(["mod", "download", "-json", &module]).current_dir(folder).output()?;
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout)
         .map_err(|error| io::Error::other(format!("{go} cannot download {module}: {error}")))?;
-    fs::read_to_string(said["GoMod"].as_str().unwrap_or_default())
+    fs::read_to_string(json["GoMod"].as_str().unwrap_or_default())
 }
 
 /// A module that builds Kubernetes: what it keeps in its own tree is taken from where it is published, as 0.X of its 1.X.

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use super::{image, succeeds};
 
-/// How often it is looked whether something has come.
+/// Period of checking whether something is ready.
 const LOOK: Duration = Duration::from_millis(500);
-/// So often until it is given up: machines that test are busy.
+/// Checks until giving up: test machines are busy.
 const LOOKS: u32 = 480;
 
-/// Daemons that run; they end with this.
+/// The running daemons, ended on drop.
 pub(super) struct Cluster {
     folder: PathBuf,
     programs: PathBuf,
@@ -47,7 +47,7 @@ impl Cluster {
         self.folder().join(name)
     }
 
-    /// What kubectl is told to reach it.
+    /// The kubeconfig file for kubectl.
     pub(super) fn access(&self) -> PathBuf {
         self.path("access.json")
     }
@@ -58,7 +58,7 @@ impl Cluster {
         Ok(path)
     }
 
-    /// One key for all who speak to each other: whoever has it may do everything.
+    /// Creates one key and certificate for all components, with full access.
     fn keys(&self, api: u16) -> io::Result<()> {
         let arguments = [
             "req",
@@ -191,7 +191,7 @@ impl Cluster {
             .map_err(|error| io::Error::other(format!("{error}\n{}", self.last_words())))
     }
 
-    /// The ends of all logs.
+    /// The last lines of all logs.
     pub(super) fn last_words(&self) -> String {
         let files = fs::read_dir(self.folder()).into_iter().flatten().flatten().map(|entry| entry.path());
         let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "log"));

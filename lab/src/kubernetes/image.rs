@@ -8,10 +8,10 @@ use std::process::Command;
 use super::succeeds;
 
 pub(super) const HOWLATE: &str = "localhost/howlate:latest";
-/// It waits until it is ended, as the one of Kubernetes does.
+/// The image that holds a pod open: it waits until it is ended, like that of Kubernetes.
 pub(super) const PAUSE: &str = "localhost/howlate-pause:latest";
 
-/// Both of them.
+/// Name of the archive with both images.
 pub(super) const ARCHIVE: &str = "images.tar";
 
 /// Puts the archive of both images into a folder.

@@ -1,15 +1,14 @@
-//! `cargo xtask truth`: what howlate claims, held against witnesses that are not its own.
+//! `cargo xtask truth`: compares howlate's claims with independent witnesses.
 //!
-//! Threads that howlate knows nothing of contend with the ones that it measures: of different names, several of one name, and
-//! more names than a record has room for. Meanwhile the kernel writes into a trace instance of this program's own who had each
-//! CPU. Every part of the worst wake-ups of every turn is then looked up there (`why`).
+//! `why`: threads that howlate does not know compete with the measured ones: with different names, several with one name, and more
+//! names than a record has room for. Meanwhile the kernel traces what runs on each CPU into a separate instance. Every part of the
+//! worst wake-ups of every turn is then compared with this trace.
 //!
-//! Threads that are made late on purpose and stamp it are to be in a recording of the whole machine (`record`), and nothing else.
+//! `record`: threads whose lateness is provoked, and which stamp it, have to be in a recording of the whole machine, and nothing else.
 //!
-//! `watch` and `top` are held against the same events of programs that stamp their own wake-ups, or are known to contend.
+//! `watch` and `top`: compared with the kernel's events of programs that stamp their own wake-ups, or compete in a known way.
 //!
-//! What is advised against a cause is done while the cause is made (`remedies`); what is advised for whole programs is typed
-//! (`advice`).
+//! `remedies`: advice against a provoked cause is followed. `advice`: advice for whole programs is followed.
 
 mod advice;
 pub mod claims;

@@ -53,7 +53,7 @@ fn what_is_claimed_is_what_the_kernel_wrote() {
     let mut scores = Scores::new();
     once(&program, &ATTACKS[1], 2, &mut scores).unwrap();
     let tried = |claim: TruthClaim| scores.get(&claim).cloned().unwrap_or_default();
-    // Where no tracer but the accounts can be had, nobody is named.
+    // Without a tracer, howlate names no causes.
     if tried(TruthClaim::Sums).tried == 0 {
         return skip("nothing was traced");
     }

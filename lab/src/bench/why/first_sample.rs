@@ -24,7 +24,7 @@ pub(super) fn run(howlate: &Path, limits: &mut BenchLimits) -> io::Result<()> {
     Ok(())
 }
 
-/// Milliseconds of one start.
+/// Time from start to first wake-up, ms.
 fn once(howlate: &Path) -> io::Result<f64> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("first.jsonl");
@@ -34,7 +34,7 @@ fn once(howlate: &Path) -> io::Result<f64> {
     command.args(["--why", "--tracer", "bpf", "--out"]).arg(&out).stdout(Stdio::null()).status()?;
     let recording = fs::read_to_string(&out)?;
     let lines = recording.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    // Whichever turn comes first; of a traced one no more is told than its end, which is later.
+    // Of the first turn, traced or not; a traced one only has the time of its end, which is later.
     let stamp =
         |line: Value| line["block"]["worst"][0]["at_ns"].as_i64().or(line["why"]["until_ns"].as_i64());
     let first = lines.filter_map(stamp).min();

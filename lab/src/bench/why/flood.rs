@@ -16,7 +16,7 @@ fn seconds() -> u64 {
     if std::env::var_os("HOWLATE_BENCH_LONG").is_some() { 600 } else { 60 }
 }
 
-/// What memory may grow by from a quarter of the time on, in MiB: the allocator's own ups and downs.
+/// Limit of memory growth after a quarter of the time, MiB: fluctuations of the allocator.
 const GROWTH: f64 = 1.0;
 const LOOK_EVERY: Span = Span::from_millis(500);
 
@@ -38,7 +38,7 @@ pub(super) fn run(howlate: &Path, limits: &mut BenchLimits) -> io::Result<()> {
     Ok(())
 }
 
-/// MiB of resident memory, look by look.
+/// Samples of resident memory, MiB.
 fn resident_until_it_ends(child: &mut Child) -> io::Result<Vec<f64>> {
     let file = format!("/proc/{}/status", child.id());
     let mut sizes = Vec::new();
@@ -52,7 +52,7 @@ fn resident_until_it_ends(child: &mut Child) -> io::Result<Vec<f64>> {
     Ok(sizes)
 }
 
-/// Prints what was lost.
+/// Prints the lost events.
 fn report(result: &Value, seconds: u64) -> io::Result<()> {
     let all = result["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     let sum = |key: &str| all.iter().filter_map(|condition| condition["why"][key].as_u64()).sum::<u64>();

@@ -1,9 +1,9 @@
-//! Figures that have a limit.
+//! Figures of benches with limits.
 
 use std::fmt;
 use std::io;
 
-/// The figures that are above their limits, by name.
+/// Names of the figures above their limits.
 #[derive(Debug)]
 pub struct LimitExceeded(Vec<String>);
 
@@ -15,7 +15,7 @@ impl fmt::Display for LimitExceeded {
 
 impl std::error::Error for LimitExceeded {}
 
-/// A figure, its interval where it has one, and what it may be at most.
+/// A figure with its confidence interval, if any, and its limit.
 pub(in crate::bench) struct BenchFigure<'a> {
     pub(in crate::bench) name: &'a str,
     pub(in crate::bench) value: f64,
@@ -24,7 +24,7 @@ pub(in crate::bench) struct BenchFigure<'a> {
     pub(in crate::bench) unit: &'a str,
 }
 
-/// What was found of all figures so far.
+/// Collects the names of figures above their limits.
 #[derive(Default)]
 pub(in crate::bench) struct BenchLimits(Vec<String>);
 
@@ -40,13 +40,13 @@ impl BenchLimits {
         }
     }
 
-    /// Fails if any is above its limit.
+    /// Fails if any figure is above its limit.
     pub(in crate::bench) fn verdict(self) -> io::Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(io::Error::other(LimitExceeded(self.0))) }
     }
 }
 
-/// The figure decides; whether its interval leaves another decision open is said.
+/// The value decides; the text says if its interval includes the limit.
 fn verdict(figure: &BenchFigure<'_>) -> &'static str {
     let holds = figure.value <= figure.most;
     match (holds, figure.interval) {

@@ -1,4 +1,4 @@
-//! What two threads lose that wake each other through pipes on one CPU, while others are traced.
+//! Slowdown of two threads that wake each other through pipes on one CPU, while other threads are traced.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
 use std::process::Command;
@@ -18,7 +18,7 @@ const TURN: Span = Span::from_millis(200);
 const SETTLING: Span = Span::from_millis(10);
 const MOST: f64 = 8.0;
 
-/// The limit is for those whom nobody watches; what they would lose if they were watched is printed beside it.
+/// The limit is for threads that are not traced; the slowdown of traced ones is printed without a limit.
 pub(super) fn run(limits: &mut BenchLimits) -> io::Result<()> {
     let mut watched = Command::new("sleep").arg("infinity").spawn()?;
     let losses = lost(watched.id());
@@ -41,7 +41,7 @@ pub(in crate::bench) fn middle(mut losses: Vec<f64>) -> (f64, Option<(f64, f64)>
     (median(&losses), interval)
 }
 
-/// Percent of the round trips with and without the programs in the kernel, in turn and in random order, pair by pair.
+/// Loss of round trips by the loaded BPF programs, percent, per pair, in random order.
 fn lost(watched: u32) -> io::Result<Vec<f64>> {
     let mut opened = open(Choice::Only(Tier::Bpf), &[watched]);
     let Some(tracer) = &mut opened.tracer else {
@@ -52,13 +52,13 @@ fn lost(watched: u32) -> io::Result<Vec<f64>> {
         tracer.start().map_err(refused)?;
         let traced = round_trips();
         tracer.stop();
-        // What was seen is of no interest.
+        // The results are not needed.
         tracer.read(&mut drop);
         traced
     })
 }
 
-/// Percent of the round trips that are lost when `watched` makes them, in pairs of random order.
+/// Loss of round trips when `watched` makes them, percent, in pairs of random order.
 pub(in crate::bench) fn losses(
     pairs: usize,
     mut watched: impl FnMut() -> io::Result<f64>,
@@ -94,13 +94,13 @@ pub(in crate::bench) fn round_trips() -> io::Result<f64> {
     counted
 }
 
-/// Both on the last CPU, where the kernel's own work is least.
+/// Both threads on the last CPU, which has the least work of the kernel.
 fn bound() -> io::Result<()> {
     let last = sched::bindable_cpus()?.iter().max().unwrap_or(0);
     sched::bind(&CpuSet::from_iter([last]))
 }
 
-/// Sends back what comes, until nothing does.
+/// Sends back each message until the pipe is closed.
 fn echo(mut from: PipeReader, mut to: PipeWriter) -> io::Result<()> {
     let mut byte = [0];
     while from.read(&mut byte)? == 1 {

@@ -1,4 +1,4 @@
-//! What a tracer adds to the median of a real-time loop: the program's own pairs of turns tell.
+//! What a tracer adds to the median of a real-time loop, from the program's own pairs of turns.
 
 use std::io;
 use std::path::Path;
