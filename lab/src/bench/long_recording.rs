@@ -1,21 +1,78 @@
-//! A recording of a thousand million wake-ups.
+//! `cargo xtask bench show` and `report`: reading a recording of a thousand million wake-ups.
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use howlate_linux::clock;
 use howlate_model::{Block, EndReason, Header, Latency, Line, RecordingEnd, Span, TurnFinished, Usage};
 use howlate_recording::{Reader, Writer};
 
-pub const WAKE_UPS: u64 = 1_000_000_000;
-pub const THREADS: u32 = 200;
-/// What a long run leaves of each condition.
-const BLOCKS: u64 = 32;
-/// How long each of them is.
-const LENGTH: Span = Span::from_secs(156);
+use super::paired::median;
+use super::program::{built, output};
+use super::why::limit::{BenchFigure, BenchLimits};
 
-/// Writes it to `path`; `program` makes its header, and what else it needs in `folder`.
-pub fn write(program: &Path, folder: &Path, path: &Path) -> io::Result<()> {
+const WAKE_UPS: u64 = 1_000_000_000;
+const THREADS: u32 = 200;
+/// Blocks per condition that a long run leaves.
+const BLOCKS: u64 = 32;
+/// Length of a block.
+const LENGTH: Span = Span::from_secs(156);
+const RUNS: usize = 11;
+/// Limit of `howlate show`, ms.
+const MOST: f64 = 40.0;
+
+/// Writes the recording, then times `howlate show` as a whole process.
+pub fn run_show() -> io::Result<()> {
+    let howlate = built()?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("long.jsonl");
+    write(&howlate, folder.path(), &path)?;
+    let times: Vec<f64> = (0..RUNS).map(|_| show(&howlate, &path)).collect::<Result<_, _>>()?;
+    let size = std::fs::metadata(&path)?.len() / 1_024;
+    println!("{WAKE_UPS} wake-ups, {THREADS} threads, {size} KiB, {RUNS} runs");
+    let (name, value) = ("show: the whole recording, median", median(&times));
+    let mut limits = BenchLimits::default();
+    limits.judge(&BenchFigure { name, value, interval: None, most: MOST, unit: "ms" });
+    limits.verdict()
+}
+
+/// Time of one `howlate show`, ms.
+fn show(program: &Path, path: &Path) -> io::Result<f64> {
+    let began = clock::now();
+    Command::new(program).arg("show").arg(path).stdout(Stdio::null()).status()?;
+    Ok(clock::now().since(began).as_secs_f64() * 1e3)
+}
+
+/// Writes the recording, then times `howlate report` as a whole process.
+pub fn run_report() -> io::Result<()> {
+    let howlate = built()?;
+    let folder = tempfile::tempdir()?;
+    let (recording, page) = (folder.path().join("long.jsonl"), folder.path().join("long.html"));
+    write(&howlate, folder.path(), &recording)?;
+    let mut times = Vec::new();
+    let mut size = 0;
+    for _ in 0..RUNS {
+        times.push(report(&howlate, &recording, &page)?);
+        size = std::fs::metadata(&page)?.len() / 1_024;
+        std::fs::remove_file(&page)?;
+    }
+    let median = median(&times);
+    println!(
+        "{WAKE_UPS} wake-ups, {THREADS} threads: a page of {size} KiB, median {median:.0} ms of {RUNS} runs"
+    );
+    Ok(())
+}
+
+/// Time of one `howlate report`, ms.
+fn report(program: &Path, recording: &Path, page: &Path) -> io::Result<f64> {
+    let began = clock::now();
+    output(Command::new(program).arg("report").arg(recording).arg("-o").arg(page))?;
+    Ok(clock::now().since(began).as_secs_f64() * 1e3)
+}
+
+/// Writes the recording to `path`; `folder`: for a short run of `program`, from which the header is taken.
+fn write(program: &Path, folder: &Path, path: &Path) -> io::Result<()> {
     let header = header(program, folder)?;
     let mut writer = Writer::create(path, &header).map_err(io::Error::other)?;
     let mut random = fastrand::Rng::with_seed(1);

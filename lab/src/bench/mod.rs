@@ -19,9 +19,7 @@ mod paired;
 mod program;
 mod quick;
 mod record;
-mod report;
 mod requests;
-mod show;
 mod size;
 mod statistics;
 mod top;
@@ -54,10 +52,10 @@ const BENCHES: [Bench; 25] = [
     ("notify", notify::run),
     ("quick", quick::run),
     ("record", record::run),
-    ("report", report::run),
+    ("report", long_recording::run_report),
     ("requests", requests::run),
     ("requests-planted", requests::planted),
-    ("show", show::run),
+    ("show", long_recording::run_show),
     ("size", size::run),
     ("statistics", statistics::run),
     ("top", top::run),

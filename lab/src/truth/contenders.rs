@@ -9,7 +9,7 @@ use howlate_linux::{clock, sched};
 use howlate_model::{CpuSet, Policy, Priority, Span};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
-use super::memory_group::ReclaimedProcess;
+use super::control_group::ReclaimedProcess;
 
 /// Threads that alternately work and sleep, until dropped.
 pub struct Rivals {

@@ -14,7 +14,6 @@ mod advice;
 pub mod claims;
 mod contenders;
 mod control_group;
-mod memory_group;
 pub mod record;
 mod remedies;
 mod sleeper;
