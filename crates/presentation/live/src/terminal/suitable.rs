@@ -20,7 +20,7 @@ pub enum UnsuitableTerminal {
     NoKeys,
     /// `TERM` is `dumb` or unset.
     Dumb,
-    /// Smaller than [`MIN_COLUMNS`] or [`MIN_ROWS`].
+    /// Smaller than `MIN_COLUMNS` or `MIN_ROWS`.
     TooSmall { columns: u16, rows: u16 },
     /// Another process group has the terminal, such as the shell that started this in the background.
     InBackground,
