@@ -24,8 +24,8 @@ async def _measured(
     operands: Sequence[str] = (),
     last: Sequence[str] = (),
 ) -> Result:
-    with command.Measurement(name, operands, options, last) as asked:
-        return asked.result(await process.run_async(asked.words, progress), check)
+    with command.Measurement(name, operands, options, last) as measurement:
+        return measurement.result(await process.run_async(measurement.words, progress), check)
 
 
 async def cyclic(*, check: bool = True, progress: Optional[bool] = False, **options: Option) -> Result:
@@ -77,8 +77,8 @@ async def why(*, check: bool = True, progress: Optional[bool] = False, **options
 
 async def compare(base: Comparable, /, *news: Comparable, check: bool = False, **options: Option) -> Comparison:
     """Is there a difference? See `howlate.compare`."""
-    with command.Comparing([base, *news], options) as asked:
-        return asked.result(await process.run_async(asked.words, progress=False), check)
+    with command.Comparing([base, *news], options) as measurement:
+        return measurement.result(await process.run_async(measurement.words, progress=False), check)
 
 
 async def doctor(**options: Option) -> Diagnosis:

@@ -1,4 +1,4 @@
-"""What is asked of the program, and what its answer becomes. Knows not how the program is run."""
+"""Arguments for the program, and results from its output; independent of how the program is run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Comparable = Union[Recording, Result, str, "os.PathLike[str]"]
 
 
 class Measurement:
-    """One measurement: its words for the program, and its result from what the program left."""
+    """One measurement: the arguments for the program, and the result from its output."""
 
     def __init__(
         self, command: str, operands: Sequence[str], options: Mapping[str, Option], last: Sequence[str] = ()
@@ -35,18 +35,18 @@ class Measurement:
                     f"{name} is no option here: the result is an object; `progress=False` shows no progress"
                 )
         self._folder = tempfile.mkdtemp(prefix="howlate-python-")
-        self._kept = options.pop("out", None)
+        self._out = options.pop("out", None)
         # `why` has no JSON of its own: its recording has it.
         self._has_json = command != "why"
         self._samples = options.get("samples_out")
-        if self._kept is not None and os.path.lexists(os.fspath(self._kept)):  # type: ignore[arg-type]
+        if self._out is not None and os.path.lexists(os.fspath(self._out)):  # type: ignore[arg-type]
             shutil.rmtree(self._folder)
-            raise FileExistsError(f"{self._kept} already exists; refusing to overwrite it")
-        self._path = os.fspath(self._kept) if self._kept is not None else os.path.join(self._folder, "run.jsonl")  # type: ignore[arg-type]
-        asked = [*words({"out": self._path, **options})]
-        asked += ["--json"] if self._has_json else []
+            raise FileExistsError(f"{self._out} already exists; refusing to overwrite it")
+        self._path = os.fspath(self._out) if self._out is not None else os.path.join(self._folder, "run.jsonl")  # type: ignore[arg-type]
+        arguments = [*words({"out": self._path, **options})]
+        arguments += ["--json"] if self._has_json else []
         # What cannot be an option follows `--`, which only `watch` takes for its program.
-        self.words = [command, *asked, *operands, *(["--", *last] if last else [])]
+        self.words = [command, *arguments, *operands, *(["--", *last] if last else [])]
 
     def __enter__(self) -> Measurement:
         return self
@@ -57,8 +57,8 @@ class Measurement:
     def result(self, outcome: Outcome, check: bool) -> Result:
         """The result; raises by the program's exit status if `check` is set."""
         if outcome.status not in (0, 1, 3):
-            raise HowlateError(_said(outcome, self._kept))
-        recording = parse(Path(self._path).read_bytes(), str(self._kept or "recording"))
+            raise HowlateError(_error_message(outcome, self._out))
+        recording = parse(Path(self._path).read_bytes(), str(self._out or "recording"))
         if self._has_json:
             own: Dict[str, Any] = {"status": outcome.status, "words": outcome.words, "recording": recording}
             if self._samples is not None:
@@ -79,20 +79,20 @@ def _document(outcome: Outcome) -> Mapping[str, Any]:
     return document
 
 
-def _said(outcome: Outcome, kept: Optional[Option]) -> str:
-    """Why it could not be done."""
+def _error_message(outcome: Outcome, kept: Optional[Option]) -> str:
+    """The error message."""
     if outcome.status < 0:
-        kept_at = f"; what was recorded until then is in {kept}" if kept else ""
-        return f"the program was ended by signal {-outcome.status}{kept_at}\n{outcome.words}".strip()
-    said = outcome.words[len("error: ") :] if outcome.words.startswith("error: ") else outcome.words
-    return said or f"the program ended with status {outcome.status} and no word"
+        saved_at = f"; what was recorded until then is in {kept}" if kept else ""
+        return f"the program was ended by signal {-outcome.status}{saved_at}\n{outcome.words}".strip()
+    message = outcome.words[len("error: ") :] if outcome.words.startswith("error: ") else outcome.words
+    return message or f"the program ended with status {outcome.status} and no word"
 
 
 def _raise(outcome: Outcome, found: Union[Result, Comparison]) -> None:
     """What the status means, unless it is that all is well."""
     if outcome.status == 1:
         raise LimitExceeded(_last_words(outcome, found), found)
-    # Whoever pressed Ctrl-C knows that it did not go on to its end, and wants what there is.
+    # After Ctrl-C, the partial result is returned without an exception.
     if outcome.status == 3 and not outcome.interrupted:
         raise Inconclusive(_last_words(outcome, found), found)
 
@@ -101,13 +101,13 @@ def _last_words(outcome: Outcome, found: Union[Result, Comparison]) -> str:
     """The program's messages, or, where it says it in the result, the result's."""
     if isinstance(found, Comparison):
         return found.answer
-    noted = [*found.caveats, *(caveat for one in found for caveat in one.caveats)]
-    texts = list(dict.fromkeys(caveat.text for caveat in noted))
+    caveats = [*found.caveats, *(caveat for one in found for caveat in one.caveats)]
+    texts = list(dict.fromkeys(caveat.text for caveat in caveats))
     return outcome.words or "\n".join(texts) or "not everything was as asked"
 
 
 class Comparing:
-    """One comparison."""
+    """A comparison by the program."""
 
     def __init__(self, recordings: Sequence[Comparable], options: Mapping[str, Option]) -> None:
         self._folder = tempfile.mkdtemp(prefix="howlate-python-")
@@ -127,7 +127,7 @@ class Comparing:
     def result(self, outcome: Outcome, check: bool) -> Comparison:
         """The comparison; raises by the program's exit status if `check` is set."""
         if outcome.status not in (0, 1, 3):
-            raise HowlateError(_said(outcome, None))
+            raise HowlateError(_error_message(outcome, None))
         found = comparison.from_json(_document(outcome), outcome.status, outcome.words)
         if check:
             _raise(outcome, found)
@@ -141,21 +141,21 @@ def _path(one: Comparable, temporary: str) -> str:
             raise HowlateError("this result has no recording: it was read from JSON")
         one = one.recording
     if not isinstance(one, Recording):
-        # Absolute, so that no name is taken for an option.
+        # Absolute, so that no file name is parsed as an option.
         return os.path.abspath(one)
     one.save(temporary)
     return temporary
 
 
 def diagnosis(outcome: Outcome) -> Diagnosis:
-    """What `howlate doctor --json` said."""
+    """The output of `howlate doctor --json`."""
     if outcome.status != 0:
-        raise HowlateError(_said(outcome, None))
+        raise HowlateError(_error_message(outcome, None))
     return finding.from_json(_document(outcome))
 
 
 def watched(program: Union[int, str, Sequence[str]]) -> Dict[str, List[str]]:
-    """A process by its id or name, or a command to start, as the words of `watch`."""
+    """A process by its id or name, or a command to start, as arguments of `watch`."""
     if isinstance(program, bool) or not isinstance(program, (int, str, list, tuple)):
         raise TypeError(f"watch takes a process id, a name, or a command as a list of words, and not {program!r}")
     if isinstance(program, (int, str)):

@@ -77,7 +77,7 @@ class Comparison:
     details: Mapping[str, Any] = field(default_factory=dict, repr=False)
     #: The program's exit status: 0, 1 where anything is worse, 3 where anything is inconclusive.
     status: int = field(default=0, metadata={"own": True})
-    #: What the program said besides, in its words.
+    #: Further messages of the program.
     words: str = field(default="", metadata={"own": True})
 
     def __iter__(self) -> Iterator[Compared]:

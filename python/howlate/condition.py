@@ -65,7 +65,7 @@ class Condition:
     @property
     def length_ns(self) -> Optional[int]:
         """The period, the length asked for, or the time before each notification; `None` where there is none."""
-        return next((one for one in (self.period_ns, self.target_ns, self.after_ns) if one is not None), None)
+        return next((time for time in (self.period_ns, self.target_ns, self.after_ns) if time is not None), None)
 
     @property
     def policy_label(self) -> str:

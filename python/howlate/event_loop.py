@@ -24,7 +24,7 @@ from howlate.thread_settings import nanoseconds
 _logger = logging.getLogger("howlate")
 
 #: Reports that are kept; further ones are counted.
-_KEPT = 100
+_MOST_REPORTS = 100
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class LateCallback:
     task: Optional[str]
     #: Its Python stack when it was found, the callback first; as `traceback` formats it.
     stack: Tuple[str, ...]
-    #: When the loop was asked to come by, of `time.monotonic_ns()`.
+    #: When the watch's callback was scheduled, in `time.monotonic_ns()`.
     at_ns: int
     #: How long it did not; the callback may have begun up to `late_above` earlier.
     late_ns: int
@@ -66,21 +66,21 @@ class LateCallback:
 
 
 class LoopWatch:
-    """A watch over one event loop; ends with `stop()`, or as a `with`."""
+    """Watches one event loop; ends with `stop()`, or as a `with`."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, late_above_ns: int, on_late: Callable[[LateCallback], Any]
     ) -> None:
         self._loop, self._late_above, self._on_late = loop, late_above_ns, on_late
         #: The most recent reports.
-        self.reports: Deque[LateCallback] = collections.deque(maxlen=_KEPT)
+        self.reports: Deque[LateCallback] = collections.deque(maxlen=_MOST_REPORTS)
         #: How many there were.
         self.count = 0
-        #: How often the loop was asked to come by.
+        #: How often a callback was scheduled.
         self.beats = 0
         self._tid = self._ident = 0
-        self._came = False
-        self._came_at = 0
+        self._has_run = False
+        self._ran_at = 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="howlate-loop", daemon=True)
         self._thread.start()
@@ -99,31 +99,31 @@ class LoopWatch:
 
     def _come(self) -> None:
         """Runs in the loop."""
-        self._came_at = time.monotonic_ns()
+        self._ran_at = time.monotonic_ns()
         if not self._ident:
             self._tid = threading.get_native_id()
             self._ident = threading.get_ident()
-        self._came = True
+        self._has_run = True
 
     def _watch(self) -> None:
-        # Until it has come by once, nobody knows its thread, and nobody keeps it.
+        # The loop's thread is unknown until its first callback.
         while not self._ident:
             if not self._ask() or self._stopped.wait(self._late_above / 1e9):
                 return
         used = _Schedstat(self._tid)
         try:
             while not self._stopped.is_set():
-                asked, before = time.monotonic_ns(), used.read()
+                scheduled, before = time.monotonic_ns(), used.read()
                 if not self._ask() or self._stopped.wait(self._late_above / 1e9):
                     break
-                if not self._came and self._loop.is_running():
-                    self._see(asked, before, used)
+                if not self._has_run and self._loop.is_running():
+                    self._inspect(scheduled, before, used)
         finally:
             used.close()
 
     def _ask(self) -> bool:
-        """Asks the loop to come by; whether it still can."""
-        self._came = False
+        """Schedules a callback in the loop; false if the loop is closed."""
+        self._has_run = False
         try:
             self._loop.call_soon_threadsafe(self._come)
         except RuntimeError:  # it is closed
@@ -131,23 +131,23 @@ class LoopWatch:
         self.beats += 1
         return True
 
-    def _see(self, asked: int, before: Optional[Tuple[int, int]], schedstat: _Schedstat) -> None:
-        """Sees what keeps the loop, waits until it came by, and reports."""
+    def _inspect(self, scheduled: int, before: Optional[Tuple[int, int]], schedstat: _Schedstat) -> None:
+        """Reads the stack of the blocking callback, waits for its end, and reports it."""
         found = time.monotonic_ns()
         frame = sys._current_frames().get(self._ident)
         callback, task = _called(frame), _task(self._loop)
         stack = tuple(traceback.format_list(_own(frame)))
         del frame
         self._wait()
-        if not self._came:  # this was stopped, or the loop closed, before it did
+        if not self._has_run:  # this was stopped, or the loop closed, before it did
             return
-        late, after = self._came_at - asked, schedstat.read()
+        late, after = self._ran_at - scheduled, schedstat.read()
         used = (after[0] - before[0], after[1] - before[1]) if before and after else (None, None)
-        watcher_late = max(found - asked - self._late_above, 0)
-        self._report(LateCallback(callback, task, stack, asked, late, used[0], used[1], watcher_late))
+        watcher_late = max(found - scheduled - self._late_above, 0)
+        self._report(LateCallback(callback, task, stack, scheduled, late, used[0], used[1], watcher_late))
 
     def _wait(self) -> None:
-        while not self._came and not self._stopped.wait(0.001) and not self._loop.is_closed():
+        while not self._has_run and not self._stopped.wait(0.001) and not self._loop.is_closed():
             pass
 
     def _report(self, report: LateCallback) -> None:
@@ -220,18 +220,18 @@ def _is_asyncio(frame: FrameType) -> bool:
 def _within(frame: Optional[FrameType]) -> "list[FrameType]":
     """What the loop called: behind its last frame in `asyncio` that calls callbacks."""
     frames = _frames(frame)
-    runs = [at for at, one in enumerate(frames) if _is_asyncio(one) and one.f_code.co_name == "_run"]
+    runs = [at for at, called in enumerate(frames) if _is_asyncio(called) and called.f_code.co_name == "_run"]
     return frames[runs[-1] + 1 :] if runs else []
 
 
 def _own(frame: Optional[FrameType]) -> traceback.StackSummary:
-    return traceback.StackSummary.extract((one, one.f_lineno) for one in _within(frame))
+    return traceback.StackSummary.extract((called, called.f_lineno) for called in _within(frame))
 
 
 def _called(frame: Optional[FrameType]) -> str:
     """The outermost function of the program's own."""
     within = _within(frame)
-    own = [one for one in within if not _is_asyncio(one)]
+    own = [called for called in within if not _is_asyncio(called)]
     if not own:
         return within[-1].f_code.co_name if within else "no callback of Python"
     code = own[0].f_code

@@ -66,20 +66,23 @@ class Diagnosis:
 
     def __getitem__(self, key: str) -> Finding:
         """The finding of this id. Raises `KeyError`."""
-        return {one.id: one for one in self.findings}[key]
+        return {finding.id: finding for finding in self.findings}[key]
 
     @property
     def to_mend(self) -> Tuple[Finding, ...]:
         """Those that make wake-ups late, and for which something can be done."""
-        return tuple(one for one in self.findings if one.verdict in ("blocks", "costs") and one.remedy)
+        return tuple(finding for finding in self.findings if finding.verdict in ("blocks", "costs") and finding.remedy)
 
     def _repr_html_(self) -> str:
-        cells = ((one.verdict, one.found, "; ".join(one.remedy.apply) if one.remedy else "") for one in self.findings)
+        cells = (
+            (finding.verdict, finding.found, "; ".join(finding.remedy.apply) if finding.remedy else "")
+            for finding in self.findings
+        )
         rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
         return f"<table><thead><tr><th>verdict</th><th>found</th><th>to mend it</th></tr></thead><tbody>{rows}</tbody></table>"
 
 
 def from_json(document: Mapping[str, Any]) -> Diagnosis:
     """A diagnosis from the program's JSON."""
-    findings = tuple(build(Finding, one) for one in document["findings"])
+    findings = tuple(build(Finding, finding) for finding in document["findings"])
     return Diagnosis(findings, document.get("system", {}))

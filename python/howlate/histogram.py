@@ -69,17 +69,17 @@ class Histogram:
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Histogram:
         """A distribution as a recording has it. Raises `HowlateError` where it is damaged."""
-        one = cls(early=stored.get("early", 0))
-        one._counts = _decoded(stored["hdr"])
-        one.count, one.sum_ns = stored["count"], stored["sum_ns"]
-        if one.count:
-            one.min_ns, one.max_ns = stored["min_ns"], stored["max_ns"]
-        if sum(one._counts.values()) != one.count:
+        histogram = cls(early=stored.get("early", 0))
+        histogram._counts = _decoded(stored["hdr"])
+        histogram.count, histogram.sum_ns = stored["count"], stored["sum_ns"]
+        if histogram.count:
+            histogram.min_ns, histogram.max_ns = stored["min_ns"], stored["max_ns"]
+        if sum(histogram._counts.values()) != histogram.count:
             raise HowlateError("a distribution of the recording is damaged: its buckets are not as many as its count")
-        return one
+        return histogram
 
     def to_json(self) -> Dict[str, Any]:
-        """The same as a recording has it."""
+        """The distribution as in a recording's JSON."""
         stored: Dict[str, Any] = {"count": self.count}
         if self.count:
             stored.update(min_ns=self.min_ns, max_ns=self.max_ns)
@@ -137,7 +137,7 @@ class Histogram:
         return None
 
     def percentile(self, percent: float) -> Optional[int]:
-        """The same by per cent: `percentile(99.9)`."""
+        """The quantile by percent: `percentile(99.9)`."""
         return self.quantile(percent / 100)
 
     @property
@@ -151,7 +151,7 @@ class Histogram:
         mean = self.mean_ns
         if mean is None:
             return None
-        middles = ((one.lowest + (one.highest - one.lowest) // 2, one.count) for one in self.buckets())
+        middles = ((bucket.lowest + (bucket.highest - bucket.lowest) // 2, bucket.count) for bucket in self.buckets())
         # In the order and the operations of the program, so that the last digit is the same.
         squares = 0.0
         for middle, count in middles:
@@ -190,17 +190,17 @@ def _decoded(text: str) -> Dict[int, int]:
         raise HowlateError(f"a distribution of the recording is damaged: {error}") from error
     if cookie != _PLAIN or (offset, digits, lowest, ratio) != (0, _DIGITS, 1, 1.0):
         raise HowlateError("a distribution of the recording has an encoding that this package does not know")
-    words = data[_HEAD.size : _HEAD.size + length]
-    if len(words) != length:
+    encoded = data[_HEAD.size : _HEAD.size + length]
+    if len(encoded) != length:
         raise HowlateError("a distribution of the recording is damaged: it is cut off")
-    return _counts_of(words)
+    return _counts_of(encoded)
 
 
-def _counts_of(words: bytes) -> Dict[int, int]:
+def _counts_of(encoded: bytes) -> Dict[int, int]:
     """ZigZag LEB128: a count, or below zero a number of empty buckets."""
     counts: Dict[int, int] = {}
     index = word = shift = 0
-    for byte in words:
+    for byte in encoded:
         if shift == 56:  # the ninth byte has eight bits
             word |= byte << 56
         elif byte & 0x80:
@@ -222,15 +222,15 @@ def _counts_of(words: bytes) -> Dict[int, int]:
 
 
 def _encoded(counts: Mapping[int, int], highest: int) -> str:
-    words = bytearray()
+    encoded = bytearray()
     index = 0
     for at in sorted(counts):
         if at > index:  # one empty bucket is a count of none, several are their number below zero
-            words += _word(0 if at == index + 1 else index - at)
-        words += _word(counts[at])
+            encoded += _word(0 if at == index + 1 else index - at)
+        encoded += _word(counts[at])
         index = at + 1
-    head = _HEAD.pack(_PLAIN, len(words), 0, _DIGITS, 1, highest, 1.0)
-    return base64.b64encode(head + bytes(words)).decode("ascii")
+    head = _HEAD.pack(_PLAIN, len(encoded), 0, _DIGITS, 1, highest, 1.0)
+    return base64.b64encode(head + bytes(encoded)).decode("ascii")
 
 
 def _word(value: int) -> bytes:

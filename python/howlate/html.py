@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from howlate.comparison import Comparison
     from howlate.result import ConditionResult, Result
 
-#: More conditions than a table that somebody reads.
+#: Above this number of conditions, a table is too long to read.
 ROWS = 32
 
 #: What stands above the cells of a condition.
@@ -39,10 +39,10 @@ def micros(nanos: Optional[float]) -> str:
 
 def result_page(result: Result) -> str:
     """Table, sentences, caveats and picture, as HTML that needs nothing else."""
-    said = "".join(f"<p>{escape(text)}</p>" for text in result.insights)
-    noted = "".join(f"<li>{escape(caveat.text)}</li>" for caveat in result.caveats)
-    noted = f"<details><summary>What to know</summary><ul>{noted}</ul></details>" if noted else ""
-    return f'{_STYLE}<div class="howlate">{_table(result)}{said}{picture(result) or ""}{noted}</div>'
+    insights = "".join(f"<p>{escape(text)}</p>" for text in result.insights)
+    caveats = "".join(f"<li>{escape(caveat.text)}</li>" for caveat in result.caveats)
+    caveats = f"<details><summary>What to know</summary><ul>{caveats}</ul></details>" if caveats else ""
+    return f'{_STYLE}<div class="howlate">{_table(result)}{insights}{picture(result) or ""}{caveats}</div>'
 
 
 def comparison_page(comparison: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""Runs the program: its words, its progress, Ctrl-C.
+"""Runs the program: its messages, its progress, Ctrl-C.
 
 The program's standard output goes to a file, its standard error through here. Where somebody looks on, that is a terminal of
 its own, so that the program shows its progress; a terminal gets it as it is, a notebook its first line. Ctrl-C is handed on
@@ -23,8 +23,8 @@ from howlate.program import program
 
 #: What colours text and moves the cursor on a terminal.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
-#: Bytes of the program's words that are kept: the last ones.
-_KEPT = 64 * 1024
+#: The last bytes of the program's messages are kept: this many.
+_TAIL_BYTES = 64 * 1024
 
 
 #: <linux/prctl.h>
@@ -33,7 +33,7 @@ _prctl = ctypes.CDLL(None).prctl
 
 
 def _end_with_python() -> None:
-    """In the child: where Python is killed, it is as if Ctrl-C had been pressed. The thread that waits is the one that began it."""
+    """In the child: SIGINT when the parent dies, or rather the thread that started it, which is also the one that waits."""
     _prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
 
 
@@ -50,7 +50,7 @@ class Outcome:
 
 
 class _Show(Protocol):
-    """Somebody who looks on."""
+    """Where progress is shown."""
 
     def __call__(self, data: bytes) -> None: ...
 
@@ -58,7 +58,7 @@ class _Show(Protocol):
 
 
 class _Terminal:
-    """The terminal of whoever runs Python: everything as it is."""
+    """The user's terminal: the output is passed on unchanged."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._file = stream.fileno()
@@ -80,7 +80,7 @@ class _Notebook:
         self._text, self._shown = "", ""
 
     def __call__(self, data: bytes) -> None:
-        self._text = (self._text + data.decode(errors="replace"))[-_KEPT:]
+        self._text = (self._text + data.decode(errors="replace"))[-_TAIL_BYTES:]
         line = progress_line(self._text)
         if line and line != self._shown:
             self._shown = line
@@ -115,7 +115,7 @@ def _notebook_display() -> Optional[Any]:
 
 
 def _watcher(is_wanted: Optional[bool]) -> Optional[_Show]:
-    """Who looks on, unless nobody does."""
+    """Where to show progress; `None`: nowhere."""
     if is_wanted is False:
         return None
     display = _notebook_display()
@@ -132,14 +132,14 @@ class _Running:
 
     def __init__(self, words: Sequence[str], progress: Optional[bool]) -> None:
         self._show = _watcher(progress)
-        self._kept = bytearray()
+        self._tail = bytearray()
         self._output = tempfile.TemporaryFile()
         self.interrupted = False
         self.errors, theirs = os.openpty() if self._show else os.pipe()
         if isinstance(self._show, _Terminal):
             _copy_size(theirs)
         try:
-            # A session of its own: of Ctrl-C it learns from here, and once.
+            # In its own session, so that Ctrl-C reaches it only through this process, and once.
             self.child = subprocess.Popen(
                 [program(), *words],
                 stdin=subprocess.DEVNULL,
@@ -155,21 +155,21 @@ class _Running:
             os.close(theirs)
 
     def take(self) -> bool:
-        """Takes what it says; whether there may be more."""
+        """Reads its output; whether there may be more."""
         try:
             data = os.read(self.errors, 65536)
         except BlockingIOError:
             return True
         except OSError:  # the other end of a terminal is closed
             return False
-        self._kept += data
-        del self._kept[:-_KEPT]
+        self._tail += data
+        del self._tail[:-_TAIL_BYTES]
         if self._show:
             self._show(data)
         return bool(data)
 
     def interrupt(self) -> None:
-        """Asks it to end early."""
+        """Sends SIGINT, so that it ends early."""
         self.interrupted = True
         if self.child.poll() is None:
             self.child.send_signal(signal.SIGINT)
@@ -183,7 +183,7 @@ class _Running:
         self._output.seek(0)
         output = self._output.read()
         self._output.close()
-        return Outcome(status, output, messages(self._kept.decode(errors="replace")), self.interrupted)
+        return Outcome(status, output, messages(self._tail.decode(errors="replace")), self.interrupted)
 
 
 def _copy_size(terminal: int) -> None:
@@ -223,7 +223,7 @@ def run(words: Sequence[str], progress: Optional[bool] = None) -> Outcome:
 
 
 async def run_async(words: Sequence[str], progress: Optional[bool] = None) -> Outcome:
-    """The same beside other tasks. Cancelled, it ends the program early, waits for that, and is cancelled."""
+    """Runs the program beside other asyncio tasks. If cancelled, it ends the program early, waits for that, and is cancelled."""
     running = _Running(words, progress)
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()

@@ -1,4 +1,4 @@
-"""pyperf: `--hook howlate` tells who took the CPU from a benchmark, in the metadata of its result.
+"""pyperf: `--hook howlate` records which threads took the CPU from a benchmark, in the metadata of its result.
 
 `howlate_waited_ns`: how long the benchmark was ready to run and had no CPU while it was measured, by the kernel's accounting.
 `howlate_culprits`: who had the CPU meanwhile, where the tracer sees it (root), over the whole of the worker process.
@@ -38,7 +38,7 @@ class Hook:
         self._wait_until_it_sees()
 
     def _wait_until_it_sees(self) -> None:
-        """Until the first table is there: before, nobody looks on."""
+        """Waits for the first table: howlate does not measure before."""
         for _ in range(_LOOKS):
             if self._top is None or self._top.poll() is not None or os.fstat(self._output.fileno()).st_size:
                 break
@@ -59,7 +59,7 @@ class Hook:
         self._words.close()
 
     def _culprits(self) -> str:
-        """Who, and for how long; or why nobody knows."""
+        """Which threads had the CPU, and for how long; or why that is unknown."""
         if self._top is None:
             return f"not known: {self._refused}"
         self._top.send_signal(signal.SIGINT)

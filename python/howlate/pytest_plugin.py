@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def howlate_loop(request: pytest.FixtureRequest) -> Iterator[Callable[..., Iterator[int]]]:
     """`howlate_loop(period, turns, name="loop")`: the numbers of turns, each when it is due; how late they are is measured."""
-    asked = _Asked.of(request.node)
+    limit_marker = _LimitMarker.of(request.node)
     loops: List[Turns] = []
     taken: List[Generator[int, None, None]] = []
     request.node.stash[_LOOPS] = loops
@@ -69,7 +69,7 @@ def howlate_loop(request: pytest.FixtureRequest) -> Iterator[Callable[..., Itera
 
         loop = Turns(f"{request.node.nodeid} {name}", period, turns)
         loops.append(loop)
-        taken.append(asked.turns(loop))
+        taken.append(limit_marker.turns(loop))
         return taken[-1]
 
     yield howlate_loop
@@ -80,7 +80,7 @@ def howlate_loop(request: pytest.FixtureRequest) -> Iterator[Callable[..., Itera
 _LOOPS = pytest.StashKey[List["Turns"]]()
 
 
-class _Asked:
+class _LimitMarker:
     """What the marker of a test asks for. Raises `ValueError` where it cannot be read."""
 
     def __init__(
@@ -95,7 +95,7 @@ class _Asked:
         self._priority = int(policy[5:]) if policy and policy != "other" else None
 
     @classmethod
-    def of(cls, item: pytest.Item) -> _Asked:
+    def of(cls, item: pytest.Item) -> _LimitMarker:
         marker = item.get_closest_marker("limit_lateness")
         if marker is None:
             return cls()
@@ -120,7 +120,7 @@ class _Plugin:
         self._rows: List[Tuple[Turns, str]] = []
         self._fails = [_Worse(text) for text in config.getoption("--howlate-compare-fail")]
         self._compared: Optional[Comparison] = None
-        self._said: List[str] = []
+        self._messages: List[str] = []
         if self._fails and config.getoption("--howlate-compare") is None:
             raise ValueError("--howlate-compare-fail needs --howlate-compare")
 
@@ -128,7 +128,7 @@ class _Plugin:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if item.get_closest_marker("limit_lateness") is None:
             return
-        _Asked.of(item)  # a marker that cannot be read is an error of the test, before it runs
+        _LimitMarker.of(item)  # a marker that cannot be read is an error of the test, before it runs
         if "howlate_loop" not in getattr(item, "fixturenames", ()):
             raise ValueError(
                 "limit_lateness judges the turns of the fixture howlate_loop, which this test does not take"
@@ -146,7 +146,7 @@ class _Plugin:
             outcome.force_exception(error)
 
     def _judge(self, item: pytest.Item, loops: List[Turns]) -> None:
-        limits = _Asked.of(item).limits
+        limits = _LimitMarker.of(item).limits
         verdicts = [(loop, *_verdict(loop, limits, self._config)) for loop in loops]
         self._rows += [(loop, verdict) for loop, verdict, _ in verdicts if loop.blocks]
         self._loops += [loop for loop, verdict, _ in verdicts if loop.blocks and verdict != "inconclusive"]
@@ -170,7 +170,7 @@ class _Plugin:
         try:
             self._finish(session)
         except (HowlateError, OSError) as error:
-            self._said.append(f"error: {error}")
+            self._messages.append(f"error: {error}")
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _finish(self, session: pytest.Session) -> None:
@@ -183,11 +183,11 @@ class _Plugin:
         base = storage.find(wanted) if wanted is not None else None
         text = _recording(self._loops, [str(word) for word in self._config.invocation_params.args])
         if name is not None:
-            self._said.append(f"saved: {storage.save(name, text)}")
+            self._messages.append(f"saved: {storage.save(name, text)}")
         if wanted is None:
             return
         if base is None:
-            self._said.append(f"nothing to compare with in {storage.folder}: no run has been saved")
+            self._messages.append(f"nothing to compare with in {storage.folder}: no run has been saved")
             session.exitstatus = session.exitstatus or (pytest.ExitCode.TESTS_FAILED if self._fails else 0)
             return
         self._compare(session, base, text)
@@ -197,10 +197,10 @@ class _Plugin:
         from howlate.recording import parse
 
         self._compared = compare(base, parse(text, "this run"))
-        self._said.append(f"compared with {base}: {self._compared.answer}")
+        self._messages.append(f"compared with {base}: {self._compared.answer}")
         for worse in self._fails:
             said = worse.of(self._compared)
-            self._said += said
+            self._messages += said
             if said:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -210,7 +210,7 @@ class _Plugin:
         terminalreporter.section("howlate: lateness of every planned turn, µs")
         for line in _table(self._rows):
             terminalreporter.write_line(line)
-        for line in self._said:
+        for line in self._messages:
             terminalreporter.write_line(line)
         for line in _differences(self._compared) if self._compared else ():
             terminalreporter.write_line(line)

@@ -76,7 +76,7 @@ class Settings:
     #: Nanoseconds; 0 under a real-time policy.
     slack_ns: int
     cpus: Tuple[int, ...]
-    #: Whether all memory of the process is locked; `None` where nobody asked, for the kernel does not say.
+    #: Whether all memory of the process is locked; `None` unless requested: the kernel does not report it.
     memory_locked: Optional[bool]
     refused: Tuple[Refused, ...] = field(default=())
 
@@ -143,7 +143,7 @@ class _Memory:
                 self._unlock_all()
 
     def _unlock_all(self) -> None:
-        if not self._was_locked:  # by somebody else, who will want it to stay
+        if not self._was_locked:  # by other code of this process, which still needs it
             _libc.munlockall()
 
 
@@ -202,10 +202,10 @@ class realtime:
         try:
             # The policy last: what comes before may take long, and should not take it at a high priority.
             for step in (self._apply_memory, self._apply_cpus, self._apply_slack, self._apply_policy):
-                one = step()
-                refused += [one] if one else []
+                refusal = step()
+                refused += [refusal] if refusal else []
             if refused and self._strict:
-                raise HowlateError("\n".join(str(one) for one in refused))
+                raise HowlateError("\n".join(str(refusal) for refusal in refused))
         except BaseException:
             self._put_back()
             raise
@@ -220,12 +220,12 @@ class realtime:
         self._put_back()
 
     def _settings(self, refused: Tuple[Refused, ...]) -> Settings:
-        locked = "lock_memory" not in [one.setting for one in refused] if self._lock_memory else None
+        locked = "lock_memory" not in [refusal.setting for refusal in refused] if self._lock_memory else None
         cpus = tuple(sorted(os.sched_getaffinity(0)))
         return Settings(self._tid, _policy_of(0), _get_slack(), cpus, locked, refused)
 
     def _put_back(self) -> None:
-        """In the opposite order; one that fails keeps none from being tried."""
+        """Restores in reverse order; continues after an error."""
         failed: List[str] = []
         while self._undo:
             try:
@@ -329,7 +329,7 @@ class realtime:
         return None
 
     def _began_within(self) -> Set[int]:
-        """Threads that began meanwhile, and may have inherited the settings."""
+        """Threads that were started inside the `with`, and may have inherited the settings."""
         return _all_threads() - self._threads - {self._tid}
 
     def _for_threads(self, put_back: Callable[[int], None], policy: Optional[str] = None) -> None:
