@@ -13,13 +13,13 @@ const VARIABLE: &str = "HOWLATE_RECORDER";
 const DEFAULT_PATH: &str = "/run/howlate/record";
 
 /// Memory that this process shares with the recorder.
-struct SharedMemory {
+struct RecorderMemory {
     memory: OwnedFd,
     /// Stays open: when it closes, the recorder knows that the program has ended.
     _recorder: OwnedFd,
 }
 
-static SHARED: OnceLock<SharedMemory> = OnceLock::new();
+static SHARED: OnceLock<RecorderMemory> = OnceLock::new();
 
 fn connect_to_recorder() -> Option<OwnedFd> {
     let place = page::variable(VARIABLE);
@@ -37,12 +37,12 @@ pub(crate) fn memory() -> Option<RawFd> {
     SHARED.get().map(|shared| shared.memory.as_raw_fd())
 }
 
-fn share() -> Option<SharedMemory> {
+fn share() -> Option<RecorderMemory> {
     let recorder = connect_to_recorder()?;
     let memory = page::new_memory()?;
     let mut kind = message_kind(b"loops1");
     send(&recorder, &mut kind, Some(memory.as_raw_fd()))
-        .then_some(SharedMemory { memory, _recorder: recorder })
+        .then_some(RecorderMemory { memory, _recorder: recorder })
 }
 
 /// Asks a running `howlate record` to keep what all CPUs have just done; `reason` is truncated to 127 bytes. Returns whether the

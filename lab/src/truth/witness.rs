@@ -117,7 +117,7 @@ impl Drop for Instance {
 
 /// State of a CPU while its events are parsed.
 #[derive(Default)]
-struct CpuState {
+struct TracedCpu {
     thread: Option<Holder>,
     timer: bool,
     handler: Option<String>,
@@ -129,7 +129,7 @@ struct CpuState {
     events: Vec<i64>,
 }
 
-impl CpuState {
+impl TracedCpu {
     /// The innermost: an interrupt, else a softirq, else the thread.
     fn holder(&self) -> Option<Holder> {
         if self.timer {
@@ -153,7 +153,7 @@ impl CpuState {
 }
 
 fn stretches(text: &str) -> Witness {
-    let mut cpus: HashMap<u32, CpuState> = HashMap::new();
+    let mut cpus: HashMap<u32, TracedCpu> = HashMap::new();
     let mut names: HashMap<u32, HashSet<String>> = HashMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let Some(TraceLine { cpu: number, name, pid, micros, event, fields }) = parse_line(line) else {

@@ -69,7 +69,7 @@ pub(super) struct RunSettings<'a> {
 }
 
 /// A test program that cargo built.
-pub(super) struct TestProgram {
+pub(super) struct TestExecutable {
     /// The crate, or the file of an integration test.
     name: String,
     /// The folder of its package, in which it runs, as under `cargo test`.
@@ -87,11 +87,11 @@ pub(super) struct TestRun {
 }
 
 /// Builds with `cargo`, which lists what it built as JSON. Returns the longest programs first, then the other integration tests.
-pub(super) fn build(mut cargo: Command) -> io::Result<Vec<TestProgram>> {
+pub(super) fn build(mut cargo: Command) -> io::Result<Vec<TestExecutable>> {
     let mut child = cargo.stdout(Stdio::piped()).spawn()?;
     let out = child.stdout.take().ok_or_else(|| io::Error::other("cargo has no output"))?;
     let lines = BufReader::new(out).lines().map_while(Result::ok);
-    let mut found: Vec<(bool, TestProgram)> = lines.filter_map(|line| parse_artifact(&line)).collect();
+    let mut found: Vec<(bool, TestExecutable)> = lines.filter_map(|line| parse_artifact(&line)).collect();
     if !child.wait()?.success() {
         return Err(io::Error::other("the tests cannot be built"));
     }
@@ -101,12 +101,12 @@ pub(super) fn build(mut cargo: Command) -> io::Result<Vec<TestProgram>> {
 }
 
 /// The test program of a message about an artifact, and whether it is an integration test.
-fn parse_artifact(message: &str) -> Option<(bool, TestProgram)> {
+fn parse_artifact(message: &str) -> Option<(bool, TestExecutable)> {
     let message: Value = serde_json::from_str(message).ok()?;
     if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
         return None;
     }
-    let program = TestProgram {
+    let program = TestExecutable {
         name: message["target"]["name"].as_str()?.to_owned(),
         folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
         executable: message["executable"].as_str()?.into(),
@@ -116,7 +116,7 @@ fn parse_artifact(message: &str) -> Option<(bool, TestProgram)> {
 
 /// Runs `at_once` programs at a time; calls `on_end` with each result, in the order in which they end.
 pub(super) fn run(
-    programs: Vec<TestProgram>,
+    programs: Vec<TestExecutable>,
     at_once: usize,
     settings: &RunSettings<'_>,
     on_end: &mut dyn FnMut(TestRun),
@@ -136,7 +136,7 @@ pub(super) fn run(
     });
 }
 
-impl TestProgram {
+impl TestExecutable {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn each_is_run_and_one_that_does_not_start_is_no_success() {
-        let program = |executable: &str| TestProgram {
+        let program = |executable: &str| TestExecutable {
             name: executable.to_owned(),
             folder: PathBuf::from("/"),
             executable: executable.into(),

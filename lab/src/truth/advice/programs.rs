@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::subjects::{ProgramLanguage, Subject};
+use super::subjects::{Subject, SubjectLanguage};
 use crate::bench::output;
 
 /// Modules of several programs.
@@ -15,12 +15,12 @@ const SHARED: [&str; 2] = ["witness.py", "witness.js"];
 impl Subject {
     pub fn source(&self) -> String {
         let ending = match self.language {
-            ProgramLanguage::C => "c",
-            ProgramLanguage::Cpp => "cpp",
-            ProgramLanguage::Python => "py",
-            ProgramLanguage::Node => "js",
-            ProgramLanguage::Go => "go",
-            ProgramLanguage::Java => "java",
+            SubjectLanguage::C => "c",
+            SubjectLanguage::Cpp => "cpp",
+            SubjectLanguage::Python => "py",
+            SubjectLanguage::Node => "js",
+            SubjectLanguage::Go => "go",
+            SubjectLanguage::Java => "java",
         };
         format!("{}.{ending}", self.file)
     }
@@ -48,7 +48,7 @@ impl SubjectPrograms {
         for shared in SHARED {
             fs::copy(sources().join(shared), programs.folder().join(shared))?;
         }
-        programs.compile(ProgramLanguage::C, "hog.c", Path::new("hog"))?;
+        programs.compile(SubjectLanguage::C, "hog.c", Path::new("hog"))?;
         Ok(programs)
     }
 
@@ -62,12 +62,12 @@ impl SubjectPrograms {
             return Err(io::Error::other(format!("there is no {missing}")));
         }
         if subject.needs() == Some("jackd") && !self.folder().join("synth").exists() {
-            self.compile(ProgramLanguage::C, "synth.c", Path::new("synth"))?;
+            self.compile(SubjectLanguage::C, "synth.c", Path::new("synth"))?;
         }
         let command = subject.command();
         let output_file = match subject.language {
-            ProgramLanguage::Python | ProgramLanguage::Node => subject.source(),
-            ProgramLanguage::Java => format!("{}.class", subject.file),
+            SubjectLanguage::Python | SubjectLanguage::Node => subject.source(),
+            SubjectLanguage::Java => format!("{}.class", subject.file),
             _ => command.first().cloned().unwrap_or_default(),
         };
         if self.folder().join(&output_file).exists() {
@@ -76,32 +76,32 @@ impl SubjectPrograms {
         self.compile(subject.language, &subject.source(), Path::new(&output_file))
     }
 
-    fn compile(&self, language: ProgramLanguage, source: &str, output_file: &Path) -> io::Result<()> {
+    fn compile(&self, language: SubjectLanguage, source: &str, output_file: &Path) -> io::Result<()> {
         let (source, output_file) = (sources().join(source), self.folder().join(output_file));
         let compiler = match language {
-            ProgramLanguage::C => "cc",
-            ProgramLanguage::Cpp => "c++",
-            ProgramLanguage::Python => "python3",
-            ProgramLanguage::Node => "node",
-            ProgramLanguage::Go => "go",
-            ProgramLanguage::Java => "javac",
+            SubjectLanguage::C => "cc",
+            SubjectLanguage::Cpp => "c++",
+            SubjectLanguage::Python => "python3",
+            SubjectLanguage::Node => "node",
+            SubjectLanguage::Go => "go",
+            SubjectLanguage::Java => "javac",
         };
         if which(compiler).is_none() {
             return Err(io::Error::other(format!("there is no {compiler}")));
         }
         let mut command = Command::new(compiler);
         match language {
-            ProgramLanguage::C | ProgramLanguage::Cpp => {
+            SubjectLanguage::C | SubjectLanguage::Cpp => {
                 command.args(["-O2", "-pthread", "-o"]).arg(&output_file).arg(&source);
                 command.args(source.ends_with("synth.c").then_some("-ljack"));
             }
-            ProgramLanguage::Go => {
+            SubjectLanguage::Go => {
                 command.args(["build", "-o"]).arg(&output_file).arg(&source);
             }
-            ProgramLanguage::Java => {
+            SubjectLanguage::Java => {
                 command.arg("-d").arg(self.folder()).arg(&source);
             }
-            ProgramLanguage::Python | ProgramLanguage::Node => {
+            SubjectLanguage::Python | SubjectLanguage::Node => {
                 return fs::copy(&source, &output_file).map(drop);
             }
         }

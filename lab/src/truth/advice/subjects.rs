@@ -4,7 +4,7 @@ use super::counsel::ProgramFix;
 use super::witnessed::JudgedFigure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramLanguage {
+pub enum SubjectLanguage {
     C,
     Cpp,
     Python,
@@ -42,7 +42,7 @@ pub enum Watched {
 /// A test program with its arguments and environment.
 pub struct Subject {
     pub name: &'static str,
-    pub language: ProgramLanguage,
+    pub language: SubjectLanguage,
     /// The file in `programs/`, without its extension.
     pub file: &'static str,
     pub arguments: &'static [&'static str],
@@ -67,7 +67,7 @@ const RARE_HOG: &str = "1 20000 180000";
 
 const C: Subject = Subject {
     name: "",
-    language: ProgramLanguage::C,
+    language: SubjectLanguage::C,
     file: "",
     arguments: &[],
     beside: &[],
@@ -77,12 +77,12 @@ const C: Subject = Subject {
     culprits: &[],
     figure: JudgedFigure::P99,
 };
-const CPP: Subject = Subject { language: ProgramLanguage::Cpp, ..C };
-const PYTHON: Subject = Subject { language: ProgramLanguage::Python, ..C };
-const NODE: Subject = Subject { language: ProgramLanguage::Node, ..C };
-const GO: Subject = Subject { language: ProgramLanguage::Go, file: "ticker", ..C };
+const CPP: Subject = Subject { language: SubjectLanguage::Cpp, ..C };
+const PYTHON: Subject = Subject { language: SubjectLanguage::Python, ..C };
+const NODE: Subject = Subject { language: SubjectLanguage::Node, ..C };
+const GO: Subject = Subject { language: SubjectLanguage::Go, file: "ticker", ..C };
 const JAVA: Subject =
-    Subject { language: ProgramLanguage::Java, file: "Ticker", watched: Watched::ByPid, ..C };
+    Subject { language: SubjectLanguage::Java, file: "Ticker", watched: Watched::ByPid, ..C };
 
 /// A server of another project, and its client.
 const SERVER: Subject = Subject { file: "server", beside: &[HOG], figure: JudgedFigure::Mean, ..PYTHON };
@@ -514,11 +514,11 @@ impl Subject {
     pub fn command(&self) -> Vec<String> {
         let file = self.file;
         let first: Vec<String> = match (self.language, self.place) {
-            (ProgramLanguage::Python, _) => vec!["python3".to_owned(), format!("{file}.py")],
-            (ProgramLanguage::Node, _) => vec!["node".to_owned(), format!("{file}.js")],
-            (ProgramLanguage::Java, _) => vec!["java".to_owned(), file.to_owned()],
+            (SubjectLanguage::Python, _) => vec!["python3".to_owned(), format!("{file}.py")],
+            (SubjectLanguage::Node, _) => vec!["node".to_owned(), format!("{file}.js")],
+            (SubjectLanguage::Java, _) => vec!["java".to_owned(), file.to_owned()],
             (_, Surroundings::Spaces) => vec![format!("./my programs/the {file}")],
-            _ => vec![format!("./{file}{}", if self.language == ProgramLanguage::Cpp { "-cpp" } else { "" })],
+            _ => vec![format!("./{file}{}", if self.language == SubjectLanguage::Cpp { "-cpp" } else { "" })],
         };
         first.into_iter().chain(self.arguments.iter().map(|argument| (*argument).to_owned())).collect()
     }
