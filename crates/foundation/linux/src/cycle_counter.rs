@@ -14,7 +14,7 @@ pub struct CounterReading {
 /// The closest of this many pairs of readings counts, so that a preemption between two readings does not.
 const PAIRS: usize = 8;
 
-/// Reads both now; `None` on architectures where [`read`] is not available.
+/// Reads both now; `None` on architectures where `read` is not available.
 ///
 /// Source: <https://www.felixcloutier.com/x86/rdtsc>, <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
 ///

@@ -48,7 +48,7 @@ pub fn with_immediate_termination<T>(start: impl FnOnce() -> T) -> T {
 }
 
 /// `sigaction(2)`: from now on each of `signals` sets `requested`. One that arrives later than
-/// [`REPEAT_WINDOW`] after the first ends the process immediately with `status`, whatever it does.
+/// `REPEAT_WINDOW` after the first ends the process immediately with `status`, whatever it does.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sigaction.2.html>
 ///

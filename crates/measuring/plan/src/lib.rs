@@ -2,7 +2,7 @@
 //!
 //! Conditions are the product of all lists of choices. Combinations that cannot be measured are left out with a
 //! reason; the rest is split into turns in seeded random order, so that drift of the machine affects all
-//! conditions alike. Pure: the machine is described by [`Machine`].
+//! conditions alike. Pure: the machine is described by [`PlanMachine`].
 
 mod cyclic;
 mod error;
