@@ -14,7 +14,7 @@ use rustix::process::{Pid, Resource, Rlimit, WaitId, WaitIdOptions, setrlimit, w
 use crate::parent::die_with;
 use crate::{sched, thread, usage};
 
-/// SpawnSettings of a program from its first instruction on.
+/// Settings of a program from its first instruction on.
 #[derive(Clone, Debug)]
 pub struct SpawnSettings {
     /// Set by `sched_setattr(2)`.

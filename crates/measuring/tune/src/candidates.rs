@@ -24,7 +24,7 @@ pub(crate) struct TuneCandidates {
 }
 
 impl TuneCandidates {
-    /// LookPlan at every knob; those of `chosen` that can be turned and change `base` are to be tried, from outside where `program`
+    /// Looks at every knob; those of `chosen` that can be turned and change `base` are to be tried, from outside where `program`
     /// is measured.
     pub(crate) fn list(
         root: &Root,

@@ -1,4 +1,4 @@
-//! TuneOptions of tuning: which settings are tried, for what goal, and for how long.
+//! Options of tuning: which settings are tried, for what goal, and for how long.
 
 use std::str::FromStr;
 

@@ -28,7 +28,7 @@ pub struct Tuner {
 }
 
 impl Tuner {
-    /// LookPlan at them, to be listed; `seed` draws the order of turns.
+    /// Looks at them, to be listed; `seed` draws the order of turns.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! TuneOptions of `howlate tune`.
+//! Options of `howlate tune`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

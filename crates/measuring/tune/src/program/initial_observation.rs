@@ -30,7 +30,7 @@ pub(super) struct InitialObservation {
 }
 
 impl InitialObservation {
-    /// LookPlan until `wanted` wake-ups of one kind have come.
+    /// Looks until `wanted` wake-ups of one kind have come.
     pub(super) fn take(
         observer: &mut ProgramObserver,
         subject: &mut WatchTarget,

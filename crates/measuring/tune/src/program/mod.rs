@@ -37,7 +37,7 @@ pub struct ProgramTuner<'a> {
 }
 
 impl<'a> ProgramTuner<'a> {
-    /// LookPlan at a program that runs, for some seconds at most; `seed` draws the order of turns, and `caveats` are to be said of
+    /// Looks at a program that runs, for some seconds at most; `seed` draws the order of turns, and `caveats` are to be said of
     /// whatever comes of it.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ pub enum TuneTarget<'a> {
     NotStarted(&'a str),
 }
 
-/// LookPlan at the settings, to be listed; neither is the program started nor anything changed.
+/// Looks at the settings, to be listed; neither is the program started nor anything changed.
 ///
 /// # Errors
 ///

@@ -35,7 +35,7 @@ pub(super) fn show(folders: &[PathBuf], args: &ShowArgs) -> Result<ExitStatus, E
     Ok(status)
 }
 
-/// IncidentReport of the folders within a range of time, and whether all files could be read.
+/// Incidents of the folders within a range of time, and whether all files could be read.
 pub(super) fn read(
     folders: &[PathBuf],
     moments: &TimeRangeArgs,

@@ -46,7 +46,7 @@ pub struct RotationLimits {
     pub age: Option<Span>,
 }
 
-/// UnsafeReason a folder cannot be recorded to.
+/// Why a folder cannot be recorded to.
 #[derive(Debug, thiserror::Error)]
 pub enum RotationError {
     /// Another process records there.

@@ -64,7 +64,7 @@ pub(super) fn collect(
     Ok(status)
 }
 
-/// IncidentReport of all nodes, merged by time.
+/// Incidents of all nodes, merged by time.
 fn print_recorded(
     fleet: &Fleet,
     states: &[NodeStatus],

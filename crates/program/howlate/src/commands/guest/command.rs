@@ -14,7 +14,7 @@ use howlate_cli::{
 };
 use howlate_model::refused_option::{NotForGuests, OutputOfGuest};
 
-/// CliCommand for the guests.
+/// Command for the guests.
 pub(super) enum GuestTask {
     /// A measurement, with the limits for the combined result.
     Measure(GuestCommand, Vec<Limit>, TracingArgs),
