@@ -33,13 +33,13 @@ const TRACERS: [&str; 2] = ["bpf", "tracefs"];
 /// does not add up is a failure; what cannot be booted here is skipped, and counted.
 pub fn run(kernels: &[&str]) -> ExitCode {
     let kernels = if kernels.is_empty() { &KERNELS[..] } else { kernels };
-    match checked(kernels) {
+    match check_kernels(kernels) {
         Ok((checked, skipped)) => {
             println!("\n{}", markdown(&checked));
             skipped.iter().for_each(|reason| println!("skipped: {reason}"));
             let failures: Vec<String> = checked.iter().flat_map(KernelCheck::failures).collect();
             failures.iter().for_each(|failure| println!("FAILED: {failure}"));
-            let passed = checked.iter().map(KernelCheck::judged).sum::<usize>() - failures.len();
+            let passed = checked.iter().map(KernelCheck::judged_classes).sum::<usize>() - failures.len();
             println!("{passed} passed, {} failed, {} skipped", failures.len(), skipped.len());
             if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
@@ -51,7 +51,7 @@ pub fn run(kernels: &[&str]) -> ExitCode {
 }
 
 /// The result for each kernel, and why some were skipped.
-fn checked(kernels: &[&str]) -> io::Result<(Vec<KernelCheck>, Vec<String>)> {
+fn check_kernels(kernels: &[&str]) -> io::Result<(Vec<KernelCheck>, Vec<String>)> {
     let howlate = built()?;
     let (mut all, mut skipped) = (Vec::new(), Vec::new());
     for kernel in kernels {

@@ -46,7 +46,7 @@ impl KernelCheck {
     }
 
     /// How many classes can be judged.
-    pub(super) fn judged(&self) -> usize {
+    pub(super) fn judged_classes(&self) -> usize {
         self.classes.values().filter(|class| class.hits >= ENOUGH).count()
     }
 
@@ -154,7 +154,7 @@ mod tests {
         let expected = "| kernel, tracer | `thread` | `throttled` |\n|---|---|---|\n\
             | 6.1, `bpf` | 100.0 % of 200 | 99.0 %, 1 wrong of 100 |\n| 7.2, `bpf` | too few (20) | – |\n";
         assert_eq!(markdown(&all), expected);
-        assert_eq!([all[0].judged(), all[1].judged()], [2, 0]);
+        assert_eq!([all[0].judged_classes(), all[1].judged_classes()], [2, 0]);
     }
 
     #[test]
