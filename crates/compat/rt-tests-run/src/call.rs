@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::streams::Streams;
+use crate::output::Streams;
 use howlate_rt_tests::Compat;
 
 use crate::common::COMPAT_VARIABLE;

@@ -1,7 +1,5 @@
 //! Shared by the four programs: signals, `--tracemark`, facts for the JSON files, and a warning about migrated threads.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -15,7 +13,7 @@ use rustix::system::uname;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::error::RtTestsError;
-use crate::streams::Streams;
+use crate::output::Streams;
 
 /// Environment variable with the version of rt-tests if neither `--compat` nor the program name has it.
 pub(crate) const COMPAT_VARIABLE: &str = "HOWLATE_COMPAT";
@@ -50,10 +48,6 @@ pub(crate) fn warn_of_moved_threads(program: &str, run: &GapRun, streams: Stream
             "{program}: WARN: the thread of CPU {cpus} did not stay there (the CPU went offline, or the thread's affinity was changed)\n"
         ));
     }
-}
-
-pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), RtTestsError> {
-    fs::write(path, text).map_err(|source| RtTestsError::File { path: path.display().to_string(), source })
 }
 
 /// Local time, RFC 2822.

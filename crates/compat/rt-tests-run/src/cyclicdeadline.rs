@@ -12,10 +12,10 @@ use howlate_rt_tests::cyclicdeadline::{
     main_thread, missed_periods, parse, table, thread_ids, thread_settings, trace_mark, usage,
 };
 
-use crate::common::{interruption_flag, now, run_facts, stop_trace, write_file};
+use crate::common::{interruption_flag, now, run_facts, stop_trace};
 use crate::deadline_refusal::DeadlineRefusal;
 use crate::error::RtTestsError;
-use crate::streams::Streams;
+use crate::output::{Streams, write_file};
 
 /// Refresh interval of the table, as in the original.
 const SCREEN_INTERVAL: Span = Span::from_millis(10);

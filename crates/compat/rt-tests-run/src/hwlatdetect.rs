@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::streams::Streams;
+use crate::output::{Streams, write_file};
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapPart, GapRun};
 use howlate_gaps::{GapError, GapProgress, GapRequest, GapWatcher, measure};
 use howlate_linux::dma_latency::DmaLatency;
@@ -13,7 +13,7 @@ use howlate_rt_tests::hwlatdetect::{
     summary, usage,
 };
 
-use crate::common::{interruption_flag, warn_of_moved_threads, write_file};
+use crate::common::{interruption_flag, warn_of_moved_threads};
 use crate::error::RtTestsError;
 
 /// Runs as hwlatdetect; returns the exit status.

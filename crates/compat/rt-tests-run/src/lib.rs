@@ -12,7 +12,7 @@ mod deadline_refusal;
 mod error;
 mod hwlatdetect;
 mod oslat;
-mod streams;
+mod output;
 
 pub use call::RtTestsCall;
-pub use streams::Streams;
+pub use output::Streams;

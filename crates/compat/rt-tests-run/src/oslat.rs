@@ -12,9 +12,9 @@ use howlate_rt_tests::oslat::{
     CpuHistogram, OslatCpu, OslatEarlyExit, OslatOptions, OslatResults, json, parse, preamble, summary, usage,
 };
 
-use crate::common::{interruption_flag, now, run_facts, warn_of_moved_threads, write_file};
+use crate::common::{interruption_flag, now, run_facts, warn_of_moved_threads};
 use crate::error::RtTestsError;
-use crate::streams::Streams;
+use crate::output::{Streams, write_file};
 
 /// Duration of the warm-up, as in the original.
 const WARM_UP_TIME: Span = Span::from_secs(1);

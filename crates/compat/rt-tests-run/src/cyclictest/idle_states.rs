@@ -6,7 +6,7 @@ use howlate_procfs::Root;
 use howlate_render as render;
 use howlate_rt_tests::cyclictest::{CpuMasks, CyclictestOptions, PowerManagement};
 
-use crate::streams::Streams;
+use crate::output::Streams;
 
 /// Idle states that are disabled until this value is dropped.
 pub(crate) struct DisabledIdleStates {

@@ -6,7 +6,7 @@ use howlate_procfs::{Root, read_cpu_list};
 use howlate_rt_tests::cyclictest::{Align, CpuMasks, CyclictestOptions, break_threshold, trace_mark};
 
 use crate::common::stop_trace;
-use crate::streams::Streams;
+use crate::output::Streams;
 
 /// Reads the CPU masks that options refer to.
 pub(crate) fn read() -> CpuMasks {

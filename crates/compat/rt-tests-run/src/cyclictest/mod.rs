@@ -33,7 +33,7 @@ use self::signals::Signals;
 pub use self::status_file::sweep;
 use self::watcher::Watcher;
 use crate::common::{COMPAT_VARIABLE, now};
-use crate::streams::Streams;
+use crate::output::Streams;
 
 /// Program name and subcommand. A name such as `cyclictest-2.4` also selects the version.
 const NAME: &str = "cyclictest";

@@ -10,7 +10,7 @@ use howlate_rt_tests::cyclictest::{CyclictestOptions, CyclictestResults, final_t
 
 use crate::common::run_facts;
 use crate::cyclictest::error::CyclictestError;
-use crate::streams::Streams;
+use crate::output::Streams;
 
 /// Prints the results; returns the exit status. A histogram that cannot be written to its file is printed.
 pub(crate) fn print(

@@ -13,7 +13,7 @@ use howlate_system::examine;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::cyclictest::error::CyclictestError;
-use crate::streams::Streams;
+use crate::output::Streams;
 
 /// `clock_getres(2)` with high-resolution timers; without them it is the length of a tick.
 const HIGH_RESOLUTION: Span = Span::from_nanos(1);

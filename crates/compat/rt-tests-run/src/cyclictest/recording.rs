@@ -8,7 +8,7 @@ use howlate_model::{Caveat, EndReason, Line, Turn, WaitClock};
 use howlate_rt_tests::cyclictest::{CyclictestOptions, conditions};
 
 use crate::cyclictest::error::CyclictestError;
-use crate::streams::Streams;
+use crate::output::Streams;
 use howlate_session::{Environment, Recorder, header};
 
 /// A recording of the run; does nothing without `--howlate-out`.

@@ -5,7 +5,7 @@ use std::io;
 use howlate_procfs::{LoadAverage, Root};
 use howlate_rt_tests::cyclictest::{CyclictestOptions, CyclictestResults, live_text};
 
-use crate::streams::Streams;
+use crate::output::Streams;
 
 /// Statistics, redrawn in place.
 pub(crate) struct CyclictestScreen {

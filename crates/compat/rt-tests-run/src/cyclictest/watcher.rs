@@ -12,7 +12,7 @@ use crate::cyclictest::recording::Recording;
 use crate::cyclictest::screen::CyclictestScreen;
 use crate::cyclictest::signals::Signals;
 use crate::cyclictest::status_file::StatusFile;
-use crate::streams::Streams;
+use crate::output::Streams;
 
 /// Counts wake-ups, updates the screen, and responds to signals.
 pub(crate) struct Watcher<'a> {

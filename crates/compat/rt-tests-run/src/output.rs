@@ -1,6 +1,9 @@
-//! Output functions that the caller provides.
+//! Where output goes: functions that the caller provides, and files.
 
-use std::io;
+use std::path::Path;
+use std::{fs, io};
+
+use crate::error::RtTestsError;
 
 /// Standard output and standard error of the caller.
 #[derive(Clone, Copy)]
@@ -25,4 +28,8 @@ impl Streams {
     pub fn say(self, text: &str) {
         (self.say)(text);
     }
+}
+
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), RtTestsError> {
+    fs::write(path, text).map_err(|source| RtTestsError::File { path: path.display().to_string(), source })
 }
