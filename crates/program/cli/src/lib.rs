@@ -121,9 +121,11 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Option<CliCommand>,
     /// Say on standard error what is tried, refused, read and written
-    #[arg(long, global = true, hide_short_help = true)]
+    // Not in each command's help, which would not fit on a screen for it.
+    #[arg(long, global = true, hide = true)]
     pub debug: bool,
-    /// Print what a bug report needs: version, machine, tracers, findings, the last run. Nothing is sent
+    /// Print what a bug report needs: version, machine, tracers, findings, the last run. Nothing is sent. (And `--debug` with any
+    /// command says on standard error what it tries, what is refused, and what it reads and writes.)
     #[arg(long, hide_short_help = true)]
     pub debug_report: bool,
     /// What is measured where no command is typed.
