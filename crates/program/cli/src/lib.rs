@@ -126,7 +126,7 @@ pub struct Cli {
     pub debug: bool,
     /// Print what a bug report needs: version, machine, tracers, findings, the last run. Nothing is sent. (And `--debug` with any
     /// command says on standard error what it tries, what is refused, and what it reads and writes.)
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, exclusive = true, hide_short_help = true)]
     pub debug_report: bool,
     /// What is measured where no command is typed.
     #[command(flatten)]

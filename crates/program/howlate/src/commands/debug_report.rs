@@ -1,4 +1,5 @@
-//! `howlate --debug-report`: a text for a bug report, without host, user, command lines and names of programs.
+//! `howlate --debug-report`: a text for a bug report, without host name and command lines. Findings may name services, control groups
+//! and devices, which are what they are about: the text says so.
 
 use std::fmt::Write;
 
@@ -56,7 +57,7 @@ const PUBLIC_PARAMETERS: &[&str] = &[
 pub(crate) fn run() -> Result<ExitStatus, Error> {
     let root = Root::live();
     let mut text = String::from(
-        "Nothing was sent anywhere. It has no host name, users, command lines, or names of your programs; read it before you post it.\n\n",
+        "Nothing was sent anywhere. Host name and command lines are left out; services, control groups and devices of this machine may be named. Read it before you post it.\n\n",
     );
     let features = [("png", cfg!(feature = "png")), ("parquet", cfg!(feature = "parquet"))];
     let features: Vec<&str> = features.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| *name).collect();
@@ -106,20 +107,30 @@ fn last_run() -> Value {
     header.and_then(|header| serde_json::to_value(header).ok()).unwrap_or(Value::Null)
 }
 
-/// Options without their values: `--period=1ms` as `--period=…`. Other arguments may be paths and programs, and become `…`.
+/// Options without their values: `--period=1ms` as `--period=…`, `-ofile` as `-o…`. Other arguments may be paths and programs, and
+/// become `…`.
 fn option_names(arguments: &[String]) -> Vec<String> {
     let own = arguments.iter().take_while(|argument| *argument != "--");
-    let name = |argument: &String| match argument.split_once('=') {
-        _ if !argument.starts_with('-') => "…".to_owned(),
-        Some((name, _)) => format!("{name}=…"),
-        None => argument.clone(),
-    };
-    own.map(name).collect()
+    own.map(|argument| option_name(argument)).collect()
+}
+
+fn option_name(argument: &str) -> String {
+    if argument.starts_with("--") {
+        return argument.split_once('=').map_or_else(|| argument.to_owned(), |(name, _)| format!("{name}=…"));
+    }
+    match argument.strip_prefix('-').and_then(|letters| letters.chars().next()) {
+        // What follows may be letters of more options, or the value of the first.
+        Some(letter) if argument.len() > 1 + letter.len_utf8() => format!("-{letter}…"),
+        Some(letter) => format!("-{letter}"),
+        None => "…".to_owned(),
+    }
 }
 
 fn without_secrets(mut system: Value) -> Value {
     if let Some(Value::String(line)) = system.get_mut("command_line") {
-        *line = line.split_whitespace().map(parameter).collect::<Vec<_>>().join(" ");
+        // Behind `--` stand the arguments of the first process.
+        let parameters = line.split_whitespace().take_while(|word| *word != "--").map(parameter);
+        *line = parameters.collect::<Vec<_>>().join(" ");
     }
     system
 }
@@ -140,7 +151,8 @@ mod tests {
 
     #[test]
     fn values_that_may_be_secret_are_left_out() {
-        let line = "root=UUID=1234 isolcpus=2-3 rcutree.kthread_prio=50 quiet luks.key=x";
+        let line =
+            "root=UUID=1234 isolcpus=2-3 rcutree.kthread_prio=50 quiet luks.key=x -- --password secret";
         let system = without_secrets(json!({ "command_line": line, "kernel": "6.12" }));
         let shown = "root=… isolcpus=2-3 rcutree.kthread_prio=50 quiet luks.key=…";
         assert_eq!(system, json!({ "command_line": shown, "kernel": "6.12" }));
@@ -148,7 +160,7 @@ mod tests {
 
     #[test]
     fn of_what_was_typed_the_options_are_named() {
-        let typed = ["watch", "--out=secret.jsonl", "--why", "--", "./my-robot", "--key"].map(str::to_owned);
-        assert_eq!(option_names(&typed).join(" "), "… --out=… --why");
+        let typed = ["watch", "--out=a", "-q", "-osecret", "-", "--why", "--", "./my-robot", "--key"];
+        assert_eq!(option_names(&typed.map(str::to_owned)).join(" "), "… --out=… -q -o… … --why");
     }
 }
