@@ -38,6 +38,17 @@ impl CommandLine {
         self.parameters().any(|word| parameter_name(word) == name)
     }
 
+    /// All parameters, as a text for strangers: with its value only where the name, or the module before the dot, is among `shown`.
+    pub fn redacted(&self, shown: &[&str]) -> String {
+        let redact = |word: &str| {
+            let name = parameter_name(word);
+            let module = name.split('.').next().unwrap_or(name);
+            let has_value = unquoted(word).contains('=');
+            if has_value && !shown.contains(&module) { format!("{name}=…") } else { word.to_owned() }
+        };
+        self.parameters().map(redact).collect::<Vec<_>>().join(" ")
+    }
+
     /// Only the named parameters, as evidence.
     pub fn only(&self, names: &[&str]) -> Reading {
         let present: Vec<&str> =
@@ -83,6 +94,15 @@ mod tests {
         assert_eq!(line.value("dyndbg"), Some("file a +p isolcpus=2"));
         assert_eq!(line.value("nohz_full"), Some("1 "));
         assert!(line.has("dyndbg") && !line.has("single"));
+    }
+
+    #[test]
+    fn values_that_may_be_secret_are_redacted() {
+        let line = line(
+            r#"root=UUID=1 isolcpus=2-3 rcutree.kthread_prio=50 quiet dyndbg="file a +p" "key=b c" -- --token d"#,
+        );
+        let redacted = line.redacted(&["isolcpus", "rcutree"]);
+        assert_eq!(redacted, "root=… isolcpus=2-3 rcutree.kthread_prio=50 quiet dyndbg=… key=…");
     }
 
     #[test]

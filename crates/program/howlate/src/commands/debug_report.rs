@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use howlate_model::{Header, Node};
-use howlate_procfs::Root;
+use howlate_model::{Header, Node, System};
+use howlate_procfs::{CommandLine, Root};
 use howlate_recording::{Reader, most_recent};
 use howlate_system::{describe, examine};
 use howlate_trace::{Choice, Tier, WaitChoice, WaitSource, open, read_waits};
@@ -66,7 +66,8 @@ pub(crate) fn run() -> Result<ExitStatus, Error> {
     _ = writeln!(text, "howlate {version}, {processor}, {kind} build, features: {}", join_or_none(&features));
     _ = writeln!(text, "run by {}\n", user());
     text.push_str(&tracers());
-    let system = without_secrets(serde_json::to_value(describe(&root))?);
+    let command_line = CommandLine::read(&root).redacted(PUBLIC_PARAMETERS);
+    let system = System { command_line, ..describe(&root) };
     let document = json!({ "system": system, "findings": examine(&root), "last_run": last_run() });
     let document = serde_json::to_string_pretty(&document)?;
     _ = writeln!(text, "\n```json\n{document}\n```");
@@ -100,7 +101,7 @@ fn last_run() -> Value {
         node: Node::default(),
         arguments: option_names(&header.arguments),
         conditions: Vec::new(),
-        system: howlate_model::System::default(),
+        system: System::default(),
         findings: Vec::new(),
         ..header
     });
@@ -126,37 +127,9 @@ fn option_name(argument: &str) -> String {
     }
 }
 
-fn without_secrets(mut system: Value) -> Value {
-    if let Some(Value::String(line)) = system.get_mut("command_line") {
-        // Behind `--` stand the arguments of the first process.
-        let parameters = line.split_whitespace().take_while(|word| *word != "--").map(parameter);
-        *line = parameters.collect::<Vec<_>>().join(" ");
-    }
-    system
-}
-
-/// A public kernel parameter with its value, or the name of another.
-fn parameter(word: &str) -> String {
-    let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-    let module = name.split('.').next().unwrap_or(name);
-    match value {
-        Some(_) if !PUBLIC_PARAMETERS.contains(&module) => format!("{name}=…"),
-        _ => word.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_that_may_be_secret_are_left_out() {
-        let line =
-            "root=UUID=1234 isolcpus=2-3 rcutree.kthread_prio=50 quiet luks.key=x -- --password secret";
-        let system = without_secrets(json!({ "command_line": line, "kernel": "6.12" }));
-        let shown = "root=… isolcpus=2-3 rcutree.kthread_prio=50 quiet luks.key=…";
-        assert_eq!(system, json!({ "command_line": shown, "kernel": "6.12" }));
-    }
 
     #[test]
     fn of_what_was_typed_the_options_are_named() {
