@@ -73,7 +73,12 @@ impl Environment {
         let (settings, refused, probes) = (Vec::new(), Vec::new(), RefCell::default());
         log::debug!("measuring the instrument");
         let instrument = measure_instrument();
-        log::debug!("instrument: {instrument:?}");
+        log::debug!(
+            "a clock reading takes {}, a pass of the loop {}, a wait {}",
+            instrument.clock_read,
+            instrument.loop_cost,
+            instrument.wait
+        );
         let (interrupted, timeline_asked, applied) = (Arc::default(), Arc::default(), RefCell::default());
         Self {
             interrupted,

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use howlate_model::{Header, Node, System};
 use howlate_procfs::{CommandLine, Root};
 use howlate_recording::{Reader, most_recent};
+use howlate_render::wrapped;
 use howlate_system::{describe, examine};
 use howlate_trace::{Choice, Tier, WaitChoice, WaitSource, open, read_waits};
 use serde_json::{Value, json};
@@ -56,9 +57,12 @@ const PUBLIC_PARAMETERS: &[&str] = &[
 
 pub(crate) fn run() -> Result<ExitStatus, Error> {
     let root = Root::live();
-    let mut text = String::from(
-        "Nothing was sent anywhere. Host name and command lines are left out; services, control groups and devices of this machine may be named. Read it before you post it.\n\n",
+    let mut text = wrapped(
+        "Nothing was sent anywhere. Host name and command lines are left out; services, control groups and devices of this machine may be named. Read it before you post it.",
+        terminal::width(),
+        0,
     );
+    text.push_str("\n\n");
     let features = [("png", cfg!(feature = "png")), ("parquet", cfg!(feature = "parquet"))];
     let features: Vec<&str> = features.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| *name).collect();
     let (version, processor) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
