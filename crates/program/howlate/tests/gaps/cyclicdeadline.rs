@@ -53,10 +53,13 @@ fn run(mut command: Command, call: &str) -> Output {
     command.args(call.split(' ')).output().unwrap()
 }
 
-/// The shapes of all lines, sorted: the order of threads and the widths of columns vary.
+/// The shapes of all lines, sorted: the order of threads and the widths of columns vary. A column that a large number fills
+/// leaves no blank before it.
 fn shapes(output: &Output) -> Vec<String> {
-    let blanks = regex::Regex::new(" +").unwrap();
-    let mut shapes = shape(&blanks.replace_all(&stdout(output), " "));
+    let widths = regex::Regex::new("(:)? +").unwrap();
+    let mut shapes = shape(&widths.replace_all(&stdout(output), |blanks: &regex::Captures| {
+        if blanks.get(1).is_some() { ":" } else { " " }
+    }));
     shapes.sort();
     shapes.dedup();
     shapes
