@@ -31,6 +31,8 @@ pub enum Part {
     Called,
     /// Others had the CPU.
     Waiting,
+    /// Another thread had been asked, lazily, to leave the CPU, and went on: until it returned to user space, or to the next tick.
+    LazyPreemption,
     /// The thread had the CPU and lost it again before it was back in its program.
     LostAgain,
     /// From the switch to the thread until its program read the clock.
@@ -43,7 +45,7 @@ pub enum Part {
 
 impl Part {
     /// All parts, in their order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Arming,
         Self::Blocked,
         Self::TimerSlack,
@@ -56,6 +58,7 @@ impl Part {
         Self::WakeUp,
         Self::Called,
         Self::Waiting,
+        Self::LazyPreemption,
         Self::LostAgain,
         Self::Return,
         Self::PageFault,
@@ -77,6 +80,7 @@ impl Part {
             Self::WakeUp => "wake_up",
             Self::Called => "called",
             Self::Waiting => "waiting",
+            Self::LazyPreemption => "lazy_preemption",
             Self::LostAgain => "lost_again",
             Self::Return => "return",
             Self::PageFault => "page_fault",

@@ -34,6 +34,7 @@ pub const fn part_in_words(part: Part) -> &'static str {
         Part::WakeUp => "wake-up",
         Part::Called => "reschedule IPI to its idle CPU",
         Part::Waiting => "waiting for the CPU",
+        Part::LazyPreemption => "after it was asked to leave the CPU",
         Part::LostAgain => "preempted again",
         Part::Return => "return to the program",
         Part::PageFault => "page faults",

@@ -25,6 +25,7 @@ struct hrtimer {
 } KERNEL;
 
 struct thread_info {
+	unsigned long flags;
 	__u32 cpu;
 } KERNEL;
 
@@ -32,9 +33,13 @@ struct rt_rq {
 	unsigned int rt_throttled;
 } KERNEL;
 
+struct task_struct;
+
 struct rq {
 	struct rt_rq rt;
 	__u64 clock;
+	int cpu;
+	struct task_struct *curr;
 	__u64 prev_steal_time_rq; /* steal time of the CPU, at the last update of its clock */
 } KERNEL;
 

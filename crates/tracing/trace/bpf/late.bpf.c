@@ -6,6 +6,7 @@
  * the CPU are in a ring per CPU, which user space reads when a wait was too long. Nothing is looked up, walked or sent for other
  * waits. */
 #include "program.h"
+#include "asked.h"
 #include "throttled.h"
 #include "late.h"
 
@@ -47,6 +48,7 @@ struct cpu {
 	u32 hard_kind;
 	u32 soft_told; /* who had the CPU before the softirq is in the ring */
 	u32 pad;
+	struct asked asked; /* of the current thread */
 };
 
 struct {
@@ -239,6 +241,23 @@ static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, str
 	c->last = until;
 	barrier();
 	c->head = head + 1;
+}
+
+/* The current thread has had the CPU up to then; what it went on for after it was asked lazily to leave counts as another occupant.
+ * What is added to its kind belongs to the last of them. */
+static __always_inline void had_cpu(struct cpu *c, u64 then, u32 kind, struct task_struct *p)
+{
+	u64 from = c->asked.lazily;
+	if ((kind & OCCUPANT_KIND) == THREAD && from && from < then) {
+		u64 until = c->asked.at_once > from && c->asked.at_once < then ? c->asked.at_once : then;
+		if (from > c->last)
+			push(c, from, THREAD, p->pid, p);
+		if (until == then)
+			kind += LAZY;
+		else if (until > c->last)
+			push(c, until, LAZY, p->pid, p);
+	}
+	push(c, then, kind, p->pid, p);
 }
 
 /* Its total CPU time, which is updated at ticks only. */
@@ -439,6 +458,30 @@ static __always_inline void came_untold(struct cpu *c, struct task_struct *p, u6
 	t->losses -= !!ready;
 }
 
+static __always_inline struct cpu *of(struct rq *rq)
+{
+	u32 cpu = rq->cpu;
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+SEC("fexit/resched_curr")
+int BPF_PROG(asks_at_once, struct rq *rq)
+{
+	struct cpu *c = of(rq);
+	if (c)
+		was_asked_at_once(&c->asked, rq);
+	return 0;
+}
+
+SEC("fexit/resched_curr_lazy")
+int BPF_PROG(asks_lazily, struct rq *rq)
+{
+	struct cpu *c = of(rq);
+	if (c)
+		was_asked_lazily(&c->asked, rq);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_struct *next, u32 state)
 {
@@ -451,7 +494,8 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		came_untold(c, prev, now, ready);
 	if (ready && prev->pid)
 		kind |= throttled(prev) ? STAYS_READY | SET_ASIDE : STAYS_READY;
-	push(c, now, kind, prev->pid, prev);
+	had_cpu(c, now, kind, prev);
+	c->asked = (struct asked){};
 	c->current = next->pid;
 	c->ran_from = now;
 	c->ran_before = account_of(next);
@@ -738,13 +782,13 @@ static __always_inline void is_over(void)
 	if (now - began >= SHORT || began - c->last >= UNPARTED) {
 		struct task_struct *p = bpf_get_current_task_btf();
 		if (c->soft && !c->soft_told) {
-			push(c, c->soft_began, kind_of(p), p->pid, p);
+			had_cpu(c, c->soft_began, kind_of(p), p);
 			c->soft_told = 1;
 		}
 		if (c->soft)
 			push(c, began, SOFTIRQ, c->soft - 1, 0);
 		else
-			push(c, began, kind_of(p), p->pid, p);
+			had_cpu(c, began, kind_of(p), p);
 		push(c, now, c->hard_kind, c->hard - 1, 0);
 	}
 	c->hard = 0;
@@ -800,7 +844,7 @@ int BPF_PROG(softirq_ends, u32 vector)
 	if (now - c->soft_began >= SHORT || c->soft_told) {
 		struct task_struct *p = bpf_get_current_task_btf();
 		if (!c->soft_told)
-			push(c, c->soft_began, kind_of(p), p->pid, p);
+			had_cpu(c, c->soft_began, kind_of(p), p);
 		push(c, now, SOFTIRQ, vector, 0);
 	}
 	c->soft = 0;

@@ -2,9 +2,11 @@
 
 use std::io;
 
-use aya::programs::{BtfTracePoint, ProgramError};
+use aya::programs::fexit::FExitLinkId;
+use aya::programs::{BtfTracePoint, FExit, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
 use howlate_model::TracerRefusal;
+use howlate_procfs::{Root, bracketed_choice};
 
 use crate::missing_events::EventNeed;
 
@@ -61,6 +63,55 @@ pub(crate) fn tracepoint<'a>(
     kernel: &'a mut Ebpf,
     name: &'static str,
 ) -> Result<&'a mut BtfTracePoint, TracerRefusal> {
+    let program = kernel.program_mut(name).ok_or_else(|| damaged(name))?;
+    program.try_into().map_err(|_| damaged(name))
+}
+
+/// The two programs that see when a thread is asked to leave its CPU, lazily or at once: `bpf/asked.h`.
+#[derive(Debug, Default)]
+pub(crate) struct LeaveRequests {
+    are_loaded: bool,
+    attached: Vec<(&'static str, FExitLinkId)>,
+}
+
+impl LeaveRequests {
+    const PROGRAMS: [(&str, &str); 2] =
+        [("asks_at_once", "resched_curr"), ("asks_lazily", "resched_curr_lazy")];
+
+    /// Loads them where the kernel may ask lazily; without them, waits are not divided by it.
+    pub(crate) fn load(kernel: &mut Ebpf, types: &Btf, root: &Root) -> Self {
+        let model = root.read("/sys/kernel/debug/sched/preempt").ok();
+        let may_be_lazy = model.as_deref().and_then(bracketed_choice).is_none_or(|model| model == "lazy");
+        let mut loads = |(name, function): (&'static str, &str)| {
+            let loaded = fexit(kernel, name).and_then(|program| {
+                program.load(function, types).map_err(|error| not_loaded(function, &error))
+            });
+            loaded.inspect_err(|refused| log::debug!("program {name} for {function}: {refused}")).is_ok()
+        };
+        Self { are_loaded: may_be_lazy && Self::PROGRAMS.into_iter().all(&mut loads), attached: Vec::new() }
+    }
+
+    /// Attaches them. What the kernel refuses now is as if it had not loaded it.
+    pub(crate) fn attach(&mut self, kernel: &mut Ebpf) {
+        for (name, _) in Self::PROGRAMS.into_iter().filter(|_| self.are_loaded) {
+            if let Ok(link) = fexit(kernel, name)
+                .map(FExit::attach)
+                .and_then(|link| link.map_err(|error| refusal("attach its programs", &error)))
+            {
+                self.attached.push((name, link));
+            }
+        }
+    }
+
+    pub(crate) fn detach(&mut self, kernel: &mut Ebpf) {
+        for (name, link) in self.attached.drain(..) {
+            // A program that is already detached is no error.
+            drop(fexit(kernel, name).map(|program| program.detach(link)));
+        }
+    }
+}
+
+fn fexit<'a>(kernel: &'a mut Ebpf, name: &'static str) -> Result<&'a mut FExit, TracerRefusal> {
     let program = kernel.program_mut(name).ok_or_else(|| damaged(name))?;
     program.try_into().map_err(|_| damaged(name))
 }

@@ -16,11 +16,13 @@ pub(crate) enum OccupantKind {
     /// An ordinary thread that the kernel ran ahead of real-time ones (fair server or throttling).
     Server,
     RealTimeThread,
+    /// A thread without real-time priority that went on although it was asked lazily to leave the CPU.
+    LazyThread,
 }
 
 impl OccupantKind {
     /// In the order of their numbers.
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Thread,
         Self::Interrupt,
         Self::Softirq,
@@ -28,6 +30,7 @@ impl OccupantKind {
         Self::NotSeen,
         Self::Server,
         Self::RealTimeThread,
+        Self::LazyThread,
     ];
 
     pub(crate) fn from_number(number: u32) -> Self {
@@ -35,7 +38,7 @@ impl OccupantKind {
     }
 
     pub(crate) const fn is_thread(self) -> bool {
-        matches!(self, Self::Thread | Self::Server | Self::RealTimeThread)
+        matches!(self, Self::Thread | Self::Server | Self::RealTimeThread | Self::LazyThread)
     }
 
     /// The occupant with number `id`: a thread called `name`, an interrupt or a softirq.
@@ -45,6 +48,7 @@ impl OccupantKind {
             Self::Thread => thread(id, name),
             Self::Server => CpuHolder { holder: HolderKind::Server, ..thread(id, name) },
             Self::RealTimeThread => CpuHolder { holder: HolderKind::RealTimeThread, ..thread(id, name) },
+            Self::LazyThread => CpuHolder { holder: HolderKind::LazyThread, ..thread(id, name) },
             Self::Interrupt => unnumbered(HolderKind::Interrupt, interrupts.name(id)),
             Self::Softirq => unnumbered(HolderKind::Softirq, softirq_name(id)),
             Self::Tick => unnumbered(HolderKind::Interrupt, TICK.to_owned()),
@@ -75,7 +79,7 @@ mod tests {
         for object in ["late", "wakeups"] {
             let numbers = BtfTypes::of(object).enumerators("occupant_kind");
             let kinds = numbers.into_iter().map(|(name, number)| (OccupantKind::from_number(number), name));
-            let names = ["THREAD", "INTERRUPT", "SOFTIRQ", "TICK", "UNSEEN", "SERVER", "URGENT"];
+            let names = ["THREAD", "INTERRUPT", "SOFTIRQ", "TICK", "UNSEEN", "SERVER", "URGENT", "LAZY"];
             let expected = OccupantKind::ALL.into_iter().zip(names.map(str::to_owned));
             assert_eq!(kinds.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{object}");
         }

@@ -2,13 +2,15 @@
 
 use crate::settings::NOTICEABLE_US;
 use howlate_model::{CpuSet, Finding, FindingId, IdleState, Verdict};
-use howlate_procfs::{CommandLine, Isolation, Reading, Root, Unreadable, hypervisor};
+use howlate_procfs::{CommandLine, Isolation, Reading, Root, hypervisor};
 
 use super::draft::{FindingDraft, finding};
 use crate::describe::cpus::idle_states;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const REQUEST: &str = "/dev/cpu_dma_latency";
+/// Where programs ask for the same, for idle states and for those of a suspended machine, since Linux 6.19: commit c19dfb267c28.
+const WAKEUP_REQUEST: &str = "/dev/cpu_wakeup_latency";
 
 const WHY: &str = "An idle CPU must leave its idle state before it can handle the timer's interrupt. The \
     longer a sleep, the deeper the state the kernel chooses for it.";
@@ -55,14 +57,19 @@ fn cpu_limit(latency: &Reading) -> Option<u64> {
     }
 }
 
-/// The exit latency limit that programs request at present, in microseconds; `None` without a request.
+/// The exit latency limit that programs request at present, in microseconds, and the file by which they do; `None` without a request.
 ///
 /// Source: Documentation/power/pm_qos_interface.rst: reading gives the value in force, a 32-bit number; 2000 s is "no request".
-fn requested_limit(root: &Root) -> Result<Option<u64>, Unreadable> {
-    const NO_REQUEST: i32 = 2_000_000_000;
-    let bytes = root.read_prefix(REQUEST, 4)?;
-    let micros = <[u8; 4]>::try_from(bytes.as_slice()).ok().map(i32::from_ne_bytes);
-    Ok(micros.filter(|micros| *micros != NO_REQUEST).and_then(|micros| u64::try_from(micros).ok()))
+fn requested_limit(root: &Root) -> Option<(u64, &'static str)> {
+    // 2000 s in the one file, and a limit that no state reaches in the other.
+    const NO_REQUEST: [i32; 2] = [2_000_000_000, i32::MAX];
+    let limit = |file: &'static str| {
+        let bytes = root.read_prefix(file, 4).ok()?;
+        let micros = i32::from_ne_bytes(<[u8; 4]>::try_from(bytes.as_slice()).ok()?);
+        let micros = Some(micros).filter(|micros| !NO_REQUEST.contains(micros))?;
+        Some((u64::try_from(micros).ok()?, file))
+    };
+    [REQUEST, WAKEUP_REQUEST].into_iter().filter_map(limit).min()
 }
 
 /// An exit latency above what an ordinary kernel's preemption usually adds, in microseconds.
@@ -83,7 +90,8 @@ fn idle_states_finding(root: &Root) -> Option<(Finding, u64)> {
     let isolation = Isolation::read(root);
     let cpus = isolation.relevant_cpus();
     let first = cpus.iter().next()?;
-    let limit_us = requested_limit(root).ok().flatten();
+    let limit = requested_limit(root);
+    let limit_us = limit.map(|(micros, _)| micros);
     if cpus.iter().all(|cpu| idle_states(root, cpu).is_empty()) {
         return Some((unmanaged_states(root), 0));
     }
@@ -107,7 +115,7 @@ fn idle_states_finding(root: &Root) -> Option<(Finding, u64)> {
     Some(match worst {
         None => (all_states_off(root, first), 0),
         Some(worst) if worst.takes_long() => (deep_states(root, worst, &which), worst.state.exit_latency_us),
-        Some(worst) => (shallow_states(root, worst, limit_us), 0),
+        Some(worst) => (shallow_states(root, worst, limit), 0),
     })
 }
 
@@ -174,7 +182,7 @@ fn add_states(root: &Root, draft: FindingDraft, cpu: u32) -> FindingDraft {
 }
 
 /// No exit takes long. A guest's states are only `Note`: the host's come on top.
-fn shallow_states(root: &Root, deepest: &DeepestState, limit_us: Option<u64>) -> Finding {
+fn shallow_states(root: &Root, deepest: &DeepestState, limit: Option<(u64, &str)>) -> Finding {
     let IdleState { name, exit_latency_us: exit, .. } = &deepest.state;
     let (verdict, found) = if hypervisor(root).is_some() {
         let found = format!(
@@ -184,11 +192,13 @@ fn shallow_states(root: &Root, deepest: &DeepestState, limit_us: Option<u64>) ->
     } else {
         (Verdict::Good, format!("idle CPUs sleep no deeper than {name}, which takes {exit} µs to leave"))
     };
-    let is_limited = limit_us.is_some_and(|limit_us| {
+    let is_limited = limit.is_some_and(|(limit_us, _)| {
         idle_states(root, deepest.cpu).iter().any(|state| !state.disabled && state.exit_latency_us > limit_us)
     });
-    let found = match limit_us.filter(|_| is_limited) {
-        Some(limit_us) => format!("{found}, for as long as a program asks for {limit_us} µs ({REQUEST})"),
+    let found = match limit.filter(|_| is_limited) {
+        Some((limit_us, file)) => {
+            format!("{found}, for as long as a program asks for {limit_us} µs ({file})")
+        }
         None => found,
     };
     add_states(root, finding(FindingId::IdleStates, verdict, found), deepest.cpu).why(WHY).finish()
@@ -219,14 +229,14 @@ pub(super) fn latency_request(root: &Root) -> Option<Finding> {
     }
     let allowed = root.writable(REQUEST).map(|()| "may be opened for writing".to_owned());
     let may_request = allowed.is_ok();
-    let now = requested_limit(root).ok().flatten();
+    let now = requested_limit(root);
     let content = match now {
-        Some(micros) => Ok(format!("{micros} µs")),
+        Some((micros, _)) => Ok(format!("{micros} µs")),
         None => allowed,
     };
-    let reading = Reading { path: REQUEST.into(), content };
+    let reading = Reading { path: now.map_or(REQUEST, |(_, file)| file).into(), content };
     let (verdict, found) = match (now, may_request) {
-        (Some(micros), _) => (
+        (Some((micros, _)), _) => (
             Verdict::Good,
             format!("a program asks for idle states that take no longer than {micros} µs to leave"),
         ),

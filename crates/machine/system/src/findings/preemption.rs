@@ -131,7 +131,8 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
         Some("full") => (Verdict::Good, "the kernel can be preempted (model full)".to_owned()),
         Some("lazy") => (
             Verdict::Note,
-            "the kernel can be preempted; ordinary threads wait for the tick (model lazy)".to_owned(),
+            "ordinary threads are preempted lazily: on their return to user space, or at the next tick (model lazy)"
+                .to_owned(),
         ),
         Some(mode) => {
             (Verdict::Costs, format!("the kernel is preempted only at certain points (model {mode})"))
@@ -143,13 +144,38 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
     } else {
         found
     };
-    let why = "A thread that was woken waits until kernel code running on its CPU can be preempted. With the \
-        full model, that is almost everywhere outside locks.";
+    let why = match mode.as_deref() {
+        Some("lazy") => LAZY_WHY,
+        _ => {
+            "A thread that was woken waits until kernel code running on its CPU can be preempted. With the \
+             full model, that is almost everywhere outside locks."
+        }
+    };
     let draft =
         evidence.iter().fold(finding(FindingId::Preemption, verdict, found), FindingDraft::evidence).why(why);
     let now = mode.as_deref().unwrap_or("none");
     let can_be_better = verdict == Verdict::Costs || (verdict == Verdict::Note && dynamic);
+    let draft = draft.when(mode.as_deref() == Some("lazy"), |draft| {
+        draft.cost(
+            format!(
+                "up to {} for a thread without real-time priority that another CPU wakes",
+                tick_length(root)
+            ),
+            "kernel/sched/core.c, resched_curr_lazy() and sched_tick()",
+        )
+    });
     Some(draft.when(can_be_better, |draft| add_remedy(draft, root, dynamic, now)).finish())
+}
+
+const LAZY_WHY: &str = "An ordinary thread that is to give its CPU to another ordinary one does so when it returns to user space, \
+    or at the next tick. Another CPU's request sends it no interrupt, so that it waits for the tick. Real-time threads are not \
+    delayed.";
+
+/// The length of a tick by the kernel's configuration.
+fn tick_length(root: &Root) -> String {
+    let hz = KernelConfig::read(root).value("CONFIG_HZ").and_then(|hz| hz.parse::<u32>().ok());
+    let length = |hz| format!("one tick, {} ms here", 1000.0 / f64::from(hz));
+    hz.filter(|hz| *hz > 0).map_or_else(|| "one tick".to_owned(), length)
 }
 
 /// The preemption model of the running kernel.

@@ -1,9 +1,9 @@
 //! CPU time reserved for ordinary threads: real-time throttling and the fair server.
 
 use crate::settings::RT_THROTTLING_FILE;
-use crate::settings::{FAIR_SERVER_FOLDER, fair_server_runtimes};
-use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Kernel, Reading, Root};
+use crate::settings::{FAIR_SERVER_FOLDER, NumberedFiles, fair_server_runtimes};
+use howlate_model::{Finding, FindingId, Remedy, Verdict};
+use howlate_procfs::{Isolation, Kernel, Reading, Root};
 
 use super::draft::{FindingDraft, finding};
 use super::rt_group::{describe_period, is_group_scheduled};
@@ -119,6 +119,10 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     if runtimes.is_empty() {
         return Some(unreadable_fair_server(root));
     }
+    let restarts_ticks = with_tickless_cpus(root, &runtimes);
+    if !restarts_ticks.is_empty() {
+        return Some(ticking(&restarts_ticks));
+    }
     let period = root.reading(format!("{FAIR_SERVER_FOLDER}/cpu0/period"));
     let millis = |nanos: u64| nanos / 1_000_000;
     let largest = runtimes.values().iter().filter_map(|value| value.parse().ok()).max().unwrap_or(0);
@@ -142,6 +146,28 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
         draft.when(both, |draft| remove_limit(draft, root, "rt_throttling"))
     };
     Some(draft.when(largest > 0, add_remedy).finish())
+}
+
+/// The reservations on CPUs of `nohz_full=`.
+fn with_tickless_cpus(root: &Root, runtimes: &NumberedFiles) -> NumberedFiles {
+    let tickless = Isolation::read(root).tickless;
+    runtimes.filter_numbers(|cpu| tickless.contains(cpu)).filter_values(|value| value != "0")
+}
+
+/// The fair server's timer on a CPU without a tick makes the CPU tick again.
+fn ticking(runtimes: &NumberedFiles) -> Finding {
+    let found =
+        format!("the fair server makes CPUs tick that are to have none (nohz_full): {}", runtimes.numbers());
+    finding(FindingId::FairServer, Verdict::Costs, found)
+        .examples(runtimes)
+        .why(
+            "Its timer comes again and again on each CPU, and starts the tick that `nohz_full=` stops. Without the \
+             reservation on those CPUs there is no such timer.",
+        )
+        .cost("about 1000 interrupts a second on each of them", "github.com/NVIDIA/NV-Kernels/pull/400, on Linux since 6.12")
+        .remedy(Remedy { lasting: Vec::new(), ..runtimes.write("0").remedy })
+        .remark(NO_LIMIT_REMARK)
+        .finish()
 }
 
 const SERVER_WHY: &str = "Once ordinary threads on a CPU have starved long enough, they run ahead of its real-time threads. A real-time thread that becomes due meanwhile waits until their time is used.";

@@ -111,8 +111,27 @@ pub(super) fn tick(root: &Root) -> Option<Finding> {
         return Some(draft.evidence(&reading).why(TICK_WHY).finish());
     };
     let found = format!("the tick comes {hz} times a second, every {:.2} ms", 1000.0 / f64::from(hz));
-    Some(finding(FindingId::Tick, Verdict::Note, found).evidence(&reading).why(TICK_WHY).finish())
+    let why = if slices_end_on_time(root) { TICK_WHY_WITH_HRTICK } else { TICK_WHY };
+    Some(finding(FindingId::Tick, Verdict::Note, found).evidence(&reading).why(why).finish())
 }
+
+/// Whether a timer of their own ends time slices: by default since Linux 7.1, if timers are rearmed late.
+///
+/// Source: kernel/sched/features.h, `HRTICK`.
+fn slices_end_on_time(root: &Root) -> bool {
+    let features = root.reading("/sys/kernel/debug/sched/features");
+    match features.text() {
+        Some(features) => features.split_whitespace().any(|feature| feature == "HRTICK"),
+        None => {
+            let config = KernelConfig::read(root);
+            Kernel::read(root).at_least(7, 1) == Some(true)
+                && config.value("CONFIG_HRTIMER_REARM_DEFERRED") == Some("y")
+        }
+    }
+}
+
+const TICK_WHY_WITH_HRTICK: &str = "Neither sleeps nor time slices wait for the tick on this kernel. The kernel's own timeouts do, and each \
+    tick interrupts a busy CPU.";
 
 const TICK_WHY: &str = "Sleeps do not wait for the tick where timers have a high resolution. Scheduling \
     slices and the kernel's own timeouts do, and each tick interrupts a busy CPU.";

@@ -106,6 +106,27 @@ pub(crate) fn many_cpus() -> Machine {
     })
 }
 
+/// <https://github.com/NVIDIA/NV-Kernels/pull/400>
+#[test]
+fn the_fair_server_makes_tickless_cpus_tick() {
+    let server = |runtime: &str| {
+        let server =
+            Machine::new("Ubuntu 26.04 LTS", "7.0.0-14-generic", "#14-Ubuntu SMP PREEMPT_DYNAMIC", 4);
+        let server = server.isolated("2-3").tickless("2-3").cmdline("isolcpus=2-3 nohz_full=2-3");
+        (0..4).fold(server, |server, cpu| {
+            let folder = format!("sys/kernel/debug/sched/fair_server/cpu{cpu}");
+            let runtime = if cpu < 2 { "50000000" } else { runtime };
+            server.file(format!("{folder}/runtime"), runtime).file(format!("{folder}/period"), "1000000000")
+        })
+    };
+    let found = server("50000000").examine();
+    assert_eq!(found.verdict("fair_server"), Verdict::Costs);
+    let remedy = found.remedy("fair_server");
+    assert!(remedy.contains("cpu2/runtime") && remedy.contains("cpu3/runtime"), "{remedy}");
+    assert!(!remedy.contains("cpu0/") && !remedy.contains("cpu*"), "others keep theirs: {remedy}");
+    assert_eq!(server("0").examine().verdict("fair_server"), Verdict::Note, "they have none");
+}
+
 #[test]
 fn many_interrupts_are_moved_and_put_back_by_a_few_commands() {
     let found = many_cpus().examine();

@@ -121,7 +121,44 @@ fn another_scheduler_is_named() {
     assert!(found.get("sched_ext").found.contains("lavd"));
     assert_eq!(found.verdict("preemption"), Verdict::Note);
     assert!(found.remedy("preemption").contains("echo full "));
+    assert!(found.get("preemption").why.contains("waits for the tick"));
     assert_eq!(found.costs(), ["idle_states"]);
+}
+
+/// Since Linux 7.1 time slices do not wait for the tick, where timers are rearmed late.
+#[test]
+fn slices_wait_for_the_tick_or_do_not() {
+    let why = |release: &str, feature: Option<&str>| {
+        let desktop = Machine::new("Arch Linux", release, "#1 SMP PREEMPT_DYNAMIC", 4);
+        let desktop = desktop.config(&["CONFIG_HZ=1000", "CONFIG_HRTIMER_REARM_DEFERRED=y"]);
+        let desktop = match feature {
+            Some(feature) => desktop.file("sys/kernel/debug/sched/features", feature),
+            None => desktop,
+        };
+        desktop.examine().get("tick").why.clone()
+    };
+    assert!(why("7.1.2-arch1-1", None).contains("Neither sleeps nor time slices"));
+    assert!(why("7.0.2-arch1-1", None).contains("slices and the kernel's own timeouts do"));
+    assert!(
+        why("7.1.2-arch1-1", Some("PLACE_LAG NO_HRTICK")).contains("slices and the kernel's own timeouts do")
+    );
+}
+
+/// Since Linux 6.19 there are two files by which programs ask for short exits.
+#[test]
+fn both_requests_for_short_exits_count() {
+    let desktop = Machine::new("Arch Linux", "7.1.2-arch1-1", "#1 SMP PREEMPT_DYNAMIC", 4);
+    let desktop = desktop.idle(&[("POLL", 0), ("C1", 1), ("C6", 133)], |_, _| false);
+    assert_eq!(desktop.examine().verdict("idle_states"), Verdict::Costs);
+    let asked = desktop.file("dev/cpu_wakeup_latency", "\u{14}\0\0\0");
+    let found = asked.examine();
+    assert_eq!(found.verdict("idle_states"), Verdict::Good);
+    assert!(
+        found.get("idle_states").found.contains("20 µs (/dev/cpu_wakeup_latency)"),
+        "{}",
+        found.get("idle_states").found
+    );
+    assert!(found.get("cpu_dma_latency").found.contains("no longer than 20 µs"));
 }
 
 pub(crate) fn with_partition() -> Machine {

@@ -46,7 +46,8 @@ fn name(incident: &Incident) -> String {
 
 /// Start of the wait for a CPU, if it is not the whole incident. `None`: it is, or the start is unknown.
 fn ready_since(incident: &Incident) -> Option<MonotonicTime> {
-    let is_ready = |part: Part| matches!(part, Part::WakeUp | Part::Called | Part::Waiting);
+    let is_ready =
+        |part: Part| matches!(part, Part::WakeUp | Part::Called | Part::Waiting | Part::LazyPreemption);
     let first = incident.parts.iter().find(|part| is_ready(part.cause.part))?;
     (incident.kind == IncidentKind::Timer && !first.merged).then_some(first.from)
 }

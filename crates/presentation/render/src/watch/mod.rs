@@ -355,7 +355,7 @@ fn who(who: &CpuHolder) -> String {
     match who.holder {
         HolderKind::Idle => "an interrupt on an idle CPU".to_owned(),
         HolderKind::Thread if name.is_empty() => "other threads".to_owned(),
-        HolderKind::Thread | HolderKind::RealTimeThread => format!("{name}{pid}"),
+        HolderKind::Thread | HolderKind::LazyThread | HolderKind::RealTimeThread => format!("{name}{pid}"),
         HolderKind::Interrupt => format!("interrupt {name}"),
         HolderKind::Softirq => format!("softirq {name}"),
         HolderKind::Server => format!("{name}, run ahead of real-time threads"),

@@ -117,6 +117,9 @@ fn reason(family: &Family) -> Option<String> {
     let name = legible(family.cause.name.as_deref().unwrap_or_default());
     Some(match family.cause.kind {
         CauseKind::Thread if name.is_empty() => "other threads had the CPU".to_owned(),
+        CauseKind::Thread if family.cause.part == Some(Part::LazyPreemption) => {
+            format!("{name} kept the CPU after it was asked to leave (lazy preemption)")
+        }
         CauseKind::Thread if !family.cause.through.is_empty() => {
             format!(
                 "{name} had the CPU while {} was to go on, for which it waited",

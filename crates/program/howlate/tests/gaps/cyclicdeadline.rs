@@ -57,9 +57,13 @@ fn run(mut command: Command, call: &str) -> Output {
 /// leaves no blank before it.
 fn shapes(output: &Output) -> Vec<String> {
     let widths = regex::Regex::new("(:)? +").unwrap();
-    let mut shapes = shape(&widths.replace_all(&stdout(output), |blanks: &regex::Captures| {
-        if blanks.get(1).is_some() { ":" } else { " " }
-    }));
+    let mut shapes =
+        shape(&widths.replace_all(
+            &stdout(output),
+            |blanks: &regex::Captures| {
+                if blanks.get(1).is_some() { ":" } else { " " }
+            },
+        ));
     shapes.sort();
     shapes.dedup();
     shapes

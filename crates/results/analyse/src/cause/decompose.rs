@@ -202,14 +202,18 @@ fn delivery(interrupted: &CpuHolder, length: Span) -> Charge {
         HolderKind::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
         // Handlers run with interrupts off, so that another interrupt has to wait.
         HolderKind::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&interrupted.name),
-        HolderKind::Thread | HolderKind::RealTimeThread | HolderKind::Softirq if length <= PLAIN_DELIVERY => {
+        HolderKind::Thread | HolderKind::LazyThread | HolderKind::RealTimeThread | HolderKind::Softirq
+            if length <= PLAIN_DELIVERY =>
+        {
             Charge::kernel(part)
         }
         // Interrupts were off in the interrupted code, or the hypervisor or the machine was at fault: no event tells which.
-        HolderKind::Thread | HolderKind::RealTimeThread | HolderKind::Softirq => Charge {
-            pid: interrupted.pid,
-            ..Charge::from_wakeup(part, CauseKind::Undetermined).named(&interrupted.name)
-        },
+        HolderKind::Thread | HolderKind::LazyThread | HolderKind::RealTimeThread | HolderKind::Softirq => {
+            Charge {
+                pid: interrupted.pid,
+                ..Charge::from_wakeup(part, CauseKind::Undetermined).named(&interrupted.name)
+            }
+        }
         HolderKind::NotSeen
         | HolderKind::Quota
         | HolderKind::Budget

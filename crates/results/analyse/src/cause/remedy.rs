@@ -8,7 +8,7 @@ use howlate_model::FindingId::{
     MemoryLock, NicePermission, NohzFull, NumaBalancing, Preemption, RealtimePermission, RtGroupScheduling,
     RtThrottling, Steal, Swap, TimerSlack, TransparentHugePages,
 };
-use howlate_model::{CauseKind, Finding, Policy, Priority, Remedy, Verdict};
+use howlate_model::{CauseKind, Finding, Part, Policy, Priority, Remedy, Verdict};
 
 use super::{OnlyIf, Why, WhyCause, WhyRemedy};
 
@@ -57,6 +57,8 @@ fn against_thread(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         }
         // No weight takes the CPU from a real-time thread, and no preemption takes it from one of higher priority.
         false if cause.real_time => &[RtGroupScheduling, RealtimePermission],
+        // Weight and slice only make the kernel ask sooner, and it was asked already.
+        false if cause.is_lazy_preemption() => &[Preemption, RtGroupScheduling, RealtimePermission],
         // Preempted by others: priority first, then weight.
         false => &[RtGroupScheduling, RealtimePermission, NicePermission],
         // An interrupt thread runs on the CPU of its interrupt.
@@ -149,6 +151,11 @@ impl WhyCause {
     pub(super) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }
+
+    /// Whether a thread went on after it was asked, lazily, to leave the CPU.
+    pub fn is_lazy_preemption(&self) -> bool {
+        self.part == Some(Part::LazyPreemption)
+    }
 }
 
 impl Why {
@@ -182,7 +189,7 @@ fn helps(finding: &Finding) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Part, Span};
+    use howlate_model::Span;
 
     use super::*;
 
@@ -268,6 +275,16 @@ mod tests {
             assert_eq!(finding_for(CauseKind::Thread, "howlate", policy), None, "it is there to measure");
         }
         assert_eq!(finding_for(CauseKind::TimerSlack, "", FIFO), None, "real-time threads have none");
+    }
+
+    #[test]
+    fn against_lazy_preemption_no_weight_is_offered() {
+        let lazy = WhyCause { part: Some(Part::LazyPreemption), ..cause(CauseKind::Thread, "hog") };
+        assert_eq!(
+            findings_against(&lazy, Policy::OTHER),
+            [Preemption, RtGroupScheduling, RealtimePermission],
+            "the kernel has asked already"
+        );
     }
 
     #[test]

@@ -122,6 +122,7 @@ pub(super) fn charge_for_holder(part: Part, who: &CpuHolder) -> Charge {
     match who.holder {
         HolderKind::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
         HolderKind::Thread | HolderKind::Server | HolderKind::RealTimeThread => thread(part, who),
+        HolderKind::LazyThread => thread(Part::LazyPreemption, who),
         HolderKind::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&who.name),
         HolderKind::Softirq => Charge::from_wakeup(part, CauseKind::Softirq).named(&who.name),
         HolderKind::Quota => quota(part, who),
@@ -161,6 +162,7 @@ fn charge_for_taker(lost: &CpuLoss, all: &[CpuLoss]) -> Charge {
         HolderKind::Thread | HolderKind::Server | HolderKind::RealTimeThread => {
             return thread(Part::LostAgain, who);
         }
+        HolderKind::LazyThread => return thread(Part::LazyPreemption, who),
         HolderKind::Interrupt => CauseKind::Interrupt,
         HolderKind::Softirq => CauseKind::Softirq,
         HolderKind::Others => CauseKind::Others,

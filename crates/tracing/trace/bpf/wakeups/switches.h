@@ -121,6 +121,24 @@ static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, s
 	return c->ahead || (ready && prev->prio >= 0 && prev->prio < REAL_TIME) ? RUNS_AHEAD : 0;
 }
 
+SEC("fexit/resched_curr")
+int BPF_PROG(asks_at_once, struct rq *rq)
+{
+	struct cpu *c = on(rq->cpu);
+	if (c)
+		was_asked_at_once(&c->asked, rq);
+	return 0;
+}
+
+SEC("fexit/resched_curr_lazy")
+int BPF_PROG(asks_lazily, struct rq *rq)
+{
+	struct cpu *c = on(rq->cpu);
+	if (c)
+		was_asked_lazily(&c->asked, rq);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_struct *next, u32 state)
 {
@@ -134,10 +152,14 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	look_after_set_aside(c);
 	if (c->waiting) {
 		now = bpf_ktime_get_ns();
-		push(c, now, seen ? running(c, prev) : UNSEEN, seen ? prev->pid : 0, seen ? prev : 0);
-		if (!seen)
+		if (seen) {
+			ran(c, now, running(c, prev), prev);
+		} else {
+			push(c, now, UNSEEN, 0, 0);
 			told.unseen++;
+		}
 	}
+	c->asked = (struct asked){};
 	c->ahead = runs_ahead(c, prev, next, preempt || !state);
 	if (!next->pid)
 		c->idle_since = now ?: (now = bpf_ktime_get_ns());

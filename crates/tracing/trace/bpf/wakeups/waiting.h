@@ -17,7 +17,7 @@ static __always_inline int is_of(struct occupant *o, struct event *e, u32 before
 	u64 *name = (u64 *)e->comm, *other = (u64 *)o->comm;
 	if ((o->kind & ~SEVERAL) != (e->kind | before))
 		return 0;
-	u32 is_thread = e->kind == THREAD || e->kind == URGENT;
+	u32 is_thread = e->kind == THREAD || e->kind == URGENT || e->kind == LAZY;
 	return o->id == e->id || (is_thread && name[0] && other[0] == name[0] && other[1] == name[1]);
 }
 

@@ -218,7 +218,8 @@ fn parse_timer(fields: &mut FieldReader<'_>) -> Option<Option<Expiry>> {
 fn mark_server_threads(occupants: &mut [Occupant]) {
     let (mut first, mut is_later) = (None, false);
     for occupant in occupants {
-        let is_ordinary = matches!(occupant.who.holder, HolderKind::Thread | HolderKind::Idle);
+        let is_ordinary =
+            matches!(occupant.who.holder, HolderKind::Thread | HolderKind::LazyThread | HolderKind::Idle);
         if is_ordinary || occupant.who.holder == HolderKind::RealTimeThread {
             is_later |= *first.get_or_insert(occupant.who.pid) != occupant.who.pid;
         }

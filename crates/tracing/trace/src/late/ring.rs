@@ -23,7 +23,7 @@ const EVENTS: usize = PER_CHUNK as usize;
 const WORDS: usize = 4;
 /// `struct cpu` of `bpf/late.bpf.c` in 64-bit words; the first is the number of events so far.
 type CpuHead = [u64; CPU_WORDS];
-const CPU_WORDS: usize = 14;
+const CPU_WORDS: usize = 16;
 type Chunk = [u64; EVENTS * WORDS];
 
 /// Mask of the [`OccupantKind`] in an event's kind.

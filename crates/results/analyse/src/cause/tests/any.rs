@@ -7,7 +7,7 @@ fn any_time() -> impl Strategy<Value = MonotonicTime> {
 }
 
 fn any_who() -> impl Strategy<Value = CpuHolder> {
-    (0..6u32).prop_map(|number| {
+    (0..7u32).prop_map(|number| {
         let holder = [
             HolderKind::Idle,
             HolderKind::Thread,
@@ -15,6 +15,7 @@ fn any_who() -> impl Strategy<Value = CpuHolder> {
             HolderKind::Softirq,
             HolderKind::NotSeen,
             HolderKind::Server,
+            HolderKind::LazyThread,
         ][number as usize];
         CpuHolder { holder, pid: (number == 1).then_some(3), name: format!("n{number}") }
     })

@@ -18,6 +18,27 @@ fn who_had_the_cpu_is_named() {
     whole(&decomposed, WAKEUP);
 }
 
+/// A wait is divided into before and after the other thread was asked, lazily, to leave the CPU.
+#[test]
+fn what_a_thread_does_after_it_was_asked_to_leave_is_a_part_of_its_own() {
+    let mut sleep = timely();
+    let lazy = CpuHolder { holder: HolderKind::LazyThread, ..thread(9, "hog") };
+    sleep.occupants = vec![
+        Occupant { who: thread(9, "hog"), ns: span(20), from: None },
+        Occupant { who: lazy.clone(), ns: span(30), from: None },
+    ];
+    sleep.lost =
+        vec![CpuLoss { from: at(1_205), until: at(1_210), to: lazy, throttled: false, merged: false }];
+    let decomposed = decompose(WAKEUP, None, &[sleep], false).unwrap();
+    let parts = decomposed.wakeup.parts.iter().filter(|part| part.cause.kind == CauseKind::Thread);
+    let found: Vec<_> =
+        parts.map(|part| (part.cause.part, part.cause.name.as_str(), part.pid, part.ns)).collect();
+    let part = |part, ns| (part, "hog", Some(9), span(ns));
+    let lazy = Part::LazyPreemption;
+    assert_eq!(found, [part(Part::Waiting, 20), part(lazy, 30), part(lazy, 5)]);
+    whole(&decomposed, WAKEUP);
+}
+
 #[test]
 fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
     let mut sleep = timely();
