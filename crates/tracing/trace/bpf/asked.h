@@ -18,6 +18,13 @@ struct {
 	u64 at_once;
 } request_flags SEC(".data.request_flags") = { ~0ull };
 
+/* Both functions come with lazy preemption, and these fields are older; where one is missing, waits are not divided. */
+static __always_inline int sees_requests(void)
+{
+	return bpf_core_field_exists(struct rq, cpu) && bpf_core_field_exists(struct rq, curr) &&
+	       bpf_core_field_exists(struct task_struct, thread_info.flags);
+}
+
 static __always_inline u64 flags_of_current(struct rq *rq)
 {
 	struct task_struct *p = rq->curr;

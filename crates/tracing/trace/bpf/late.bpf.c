@@ -467,8 +467,8 @@ static __always_inline struct cpu *of(struct rq *rq)
 SEC("fexit/resched_curr")
 int BPF_PROG(asks_at_once, struct rq *rq)
 {
-	struct cpu *c = of(rq);
-	if (c)
+	struct cpu *c;
+	if (sees_requests() && (c = of(rq)))
 		was_asked_at_once(&c->asked, rq);
 	return 0;
 }
@@ -476,8 +476,8 @@ int BPF_PROG(asks_at_once, struct rq *rq)
 SEC("fexit/resched_curr_lazy")
 int BPF_PROG(asks_lazily, struct rq *rq)
 {
-	struct cpu *c = of(rq);
-	if (c)
+	struct cpu *c;
+	if (sees_requests() && (c = of(rq)))
 		was_asked_lazily(&c->asked, rq);
 	return 0;
 }

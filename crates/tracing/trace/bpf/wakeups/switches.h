@@ -124,8 +124,8 @@ static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, s
 SEC("fexit/resched_curr")
 int BPF_PROG(asks_at_once, struct rq *rq)
 {
-	struct cpu *c = on(rq->cpu);
-	if (c)
+	struct cpu *c;
+	if (sees_requests() && (c = on(rq->cpu)))
 		was_asked_at_once(&c->asked, rq);
 	return 0;
 }
@@ -133,8 +133,8 @@ int BPF_PROG(asks_at_once, struct rq *rq)
 SEC("fexit/resched_curr_lazy")
 int BPF_PROG(asks_lazily, struct rq *rq)
 {
-	struct cpu *c = on(rq->cpu);
-	if (c)
+	struct cpu *c;
+	if (sees_requests() && (c = on(rq->cpu)))
 		was_asked_lazily(&c->asked, rq);
 	return 0;
 }
