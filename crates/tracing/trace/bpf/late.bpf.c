@@ -418,18 +418,21 @@ static __always_inline struct timer *woken_by(struct task_struct *p, struct thre
 	return timer;
 }
 
-/* A thread has got a CPU: its wait since it last had one, or its lateness by the timer that woke it. */
+/* A thread has got a CPU: its wait since it last had one, or its lateness by the timer that woke it. Where its account does not say
+ * how long it waited, it did since that timer was served. */
 static __always_inline void ran(struct task_struct *p, struct thread *t, u64 ended, u64 account, u64 at_last)
 {
 	u64 waited = account - t->waited, losses = losses_of(p);
 	struct timer *timer = woken_by(p, t);
+	u32 unknown = t->stage == NEW || (s64)waited < 0;
+	if (unknown)
+		waited = timer && timer->served < ended ? ended - timer->served : 0;
 	u64 late = timer && timer->expected < ended ? ended - timer->expected : waited;
 	t->waited = account;
 	t->preempted = losses != t->losses;
 	t->losses = losses;
-	if (t->stage == NEW || (s64)waited < 0 || !late) {
-		t->stage = KNOWN;
-	} else {
+	t->stage = KNOWN;
+	if (late) {
 		count(t, late);
 		if (late > control.above) {
 			t->late++;
