@@ -79,6 +79,22 @@ pub fn spawn_bound(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
+/// Starts `command` in a process group of its own, under `policy` where that is not refused; `None`: as inherited.
+///
+/// # Errors
+///
+/// When the program cannot be started.
+pub fn spawn_under(command: &mut Command, policy: Option<Policy>) -> io::Result<Child> {
+    command.process_group(0);
+    let apply = move || {
+        drop(policy.map(|policy| sched::set_policy(sched::THIS_THREAD, policy)));
+        Ok(())
+    };
+    // SAFETY: as above, the closure makes system calls only.
+    unsafe { command.pre_exec(apply) };
+    command.spawn()
+}
+
 /// Runs in the child between fork(2) and execve(2).
 fn prepare(settings: &SpawnSettings, parent: Pid, report: &OwnedFd) -> io::Result<()> {
     die_with(parent)?;

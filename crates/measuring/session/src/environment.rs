@@ -46,6 +46,11 @@ impl Environment {
         Self { interrupted, refused: initial_caveats, ..Self::read() }
     }
 
+    /// Reads the environment, but does not look for what makes wake-ups late.
+    pub fn begin_without_findings(interrupted: Arc<AtomicBool>, initial_caveats: Vec<Caveat>) -> Self {
+        Self { interrupted, refused: initial_caveats, ..Self::read_with(|_| Vec::new()) }
+    }
+
     /// Changes machine settings and then reads the environment. The settings are restored by
     /// [`put_back`](Self::put_back), when the environment is dropped, or when the process is killed.
     pub fn begin_with(
@@ -67,9 +72,13 @@ impl Environment {
 
     /// Reads the machine and the instrument.
     pub fn read() -> Self {
+        Self::read_with(examine)
+    }
+
+    fn read_with(find: impl FnOnce(&Root) -> Vec<Finding>) -> Self {
         let root = Root::live();
         log::debug!("looking at the machine");
-        let (system, findings) = (describe_live(&root), examine(&root));
+        let (system, findings) = (describe_live(&root), find(&root));
         let (settings, refused, probes) = (Vec::new(), Vec::new(), RefCell::default());
         log::debug!("measuring the instrument");
         let instrument = measure_instrument();

@@ -17,6 +17,11 @@ pub(crate) fn begin() -> Result<Environment, Error> {
     Ok(Environment::begin(on_interrupt()?, clean_up()))
 }
 
+/// Does not look for what makes wake-ups late: on a busy machine that takes half a second, in which a recorder would miss what is late.
+pub(crate) fn begin_without_findings() -> Result<Environment, Error> {
+    Ok(Environment::begin_without_findings(on_interrupt()?, clean_up()))
+}
+
 /// Also changes settings of the machine before it is read.
 pub(crate) fn begin_with(settings: &[SettingRequest]) -> Result<Environment, Error> {
     Ok(Environment::begin_with(settings, on_interrupt()?, clean_up()))

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
-use howlate_model::{Incident, MonotonicTime, Span};
+use howlate_linux::child::spawn_under;
+use howlate_model::{Incident, MonotonicTime, Policy, Span};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -52,12 +52,18 @@ impl FromStr for LateAction {
 /// Runs actions, one command at a time.
 #[derive(Debug, Default)]
 pub(crate) struct ActionRunner {
+    /// That of commands: the recorder's own when it was started. It changes its own later; `None`: as inherited.
+    policy: Option<Policy>,
     running: Option<(Child, MonotonicTime)>,
     /// Commands not started, because the previous one was still running or starting failed.
     pub(crate) left_out: u64,
 }
 
 impl ActionRunner {
+    pub(crate) fn new(policy: Option<Policy>) -> Self {
+        Self { policy, running: None, left_out: 0 }
+    }
+
     /// Runs all actions for an incident; `true`: end the recording.
     pub(crate) fn take(&mut self, all: &[LateAction], incident: &Incident, now: MonotonicTime) -> bool {
         self.look(now);
@@ -95,7 +101,7 @@ impl ActionRunner {
         }
         let started = input(incident).and_then(|input| {
             let mut shell = Command::new("/bin/sh");
-            shell.arg("-c").arg(command).stdin(input).process_group(0).spawn()
+            spawn_under(shell.arg("-c").arg(command).stdin(input), self.policy)
         });
         match started {
             Ok(child) => self.running = Some((child, now)),
@@ -131,7 +137,7 @@ fn end(child: &mut Child) {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{IncidentKind, LateThread};
+    use howlate_model::{IncidentKind, LateThread, Nice};
 
     use super::*;
 
@@ -183,6 +189,19 @@ mod tests {
         wait_until("it was run", || file.exists());
         let received: Incident = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         assert_eq!(received, incident());
+    }
+
+    /// The recorder raises its own priority to end, and lowers it in quiet times.
+    #[test]
+    fn a_command_has_the_priority_that_the_recorder_was_started_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("nice");
+        let command = LateAction::Command(format!("nice > {0}.new && mv {0}.new {0}", file.display()));
+        let policy = Policy::Other { nice: Nice::new(7) };
+        let mut actions = ActionRunner::new(Some(policy));
+        actions.take(&[command], &incident(), at(0));
+        wait_until("it was run", || file.exists());
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "7\n");
     }
 
     #[test]

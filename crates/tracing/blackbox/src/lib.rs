@@ -27,6 +27,7 @@ mod thread_owner;
 mod threshold;
 
 pub use action::LateAction;
+pub use background_priority::at_start_priority;
 pub use disk_health::DiskEvent;
 pub use howlate_recording::{RotationLimits, TimelineQuota};
 pub use install::{InstallError, InstalledFiles, SystemdUnit};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_linux::clock;
 use howlate_linux::termination::{raise_termination_priority, with_immediate_termination};
+use howlate_linux::{clock, sched};
 use howlate_model::{
     AsText, EndReason, Header, Incident, IncidentKind, LateThread, LateThreshold, LateWait, Line, Mark,
     MissingProbes, MonotonicTime, RecordingEnd, Span, TracerRefusal, WaitClock, WaitCounts, WaitGroup,
@@ -21,7 +21,7 @@ use howlate_trace::{LateReader, LateThresholds, ring_events};
 use jiff::Timestamp;
 
 use crate::action::{ActionRunner, LateAction};
-use crate::background_priority::RecorderPriority;
+use crate::background_priority::{RecorderPriority, at_start_priority};
 use crate::disk_health::{DiskEvent, DiskHealth};
 use crate::explain::{incident, incident_away};
 use crate::notify::ServiceManager;
@@ -40,6 +40,9 @@ const LOOK: Span = Span::from_millis(200);
 /// less than four of these.
 const BETWEEN_LOOKS: Span = Span::from_millis(50);
 const MINUTE: Span = Span::from_secs(60);
+
+/// Maximum incidents of the last reading: each takes a millisecond, and whoever ends the recorder waits.
+const AT_THE_END: usize = 200;
 
 /// Maximum characters of [`holder`].
 const HOLDER: usize = 250;
@@ -136,8 +139,11 @@ pub fn record(
     // The tracer first: if it fails, no folder is created.
     let mut threshold = Threshold::begin(options.late_above);
     let late = LateThresholds { above: threshold.now(), loop_above: options.loop_above };
-    let reader = with_immediate_termination(|| LateReader::begin(late, ring_events(options.keep)));
+    let own_policy = sched::policy(sched::THIS_THREAD).ok();
+    let begin_reading = || LateReader::begin(late, ring_events(options.keep));
+    let reader = with_immediate_termination(|| at_start_priority(begin_reading));
     let mut reader = reader.map_err(RecordError::NotSeen)?;
+    let began = clock::now();
     let recording = RotatedRecording::open(&options.out, &holder(), options.bounds, begin)?;
     if threshold.recall(recording.path()) {
         reader.late_above(threshold.now()).map_err(RecordError::NotSeen)?;
@@ -151,10 +157,10 @@ pub fn record(
     manager.ready();
     let now = clock::now();
     let (owners, rate_limit) = (ThreadOwners::new(Root::live()), RateLimit::for_incidents(now));
-    let minute = MinuteCounts::begin(now);
+    let minute = MinuteCounts::begin(began);
     let worst = WorstTimelines::new(options.timelines);
     let worst_reported = WorstTimelines::new(few(options.timelines));
-    let (actions, pending, summary) = (ActionRunner::default(), None, RecordingSummary::default());
+    let (actions, pending, summary) = (ActionRunner::new(own_policy), None, RecordingSummary::default());
     let disk = DiskHealth::default();
     let (offered_loops, turn_limit, snap_limit) =
         (OfferedLoops::default(), UserRateLimits::for_turns(), UserRateLimits::for_snaps());
@@ -245,7 +251,7 @@ impl BlackboxRecorder<'_> {
                 self.options.duration.map_or(LOOK, |duration| duration.minus(clock::now().since(start)));
             self.pause(LOOK.min(remaining));
             self.requests()?;
-            self.look()?;
+            self.look(usize::MAX)?;
             self.check_disk();
             self.manager.alive(clock::now());
             if signals.snap.swap(false, Ordering::Relaxed) {
@@ -278,13 +284,15 @@ impl BlackboxRecorder<'_> {
         }
     }
 
-    fn look(&mut self) -> Result<(), RecordError> {
+    /// Records what was late since the last call: of that, the `most` longest.
+    fn look(&mut self, most: usize) -> Result<(), RecordError> {
         let now = clock::now();
         self.owners.at(now);
         let Self { options, reader, owners, rate_limit, threshold, .. } = self;
         let is_wanted = |wait: &LateWait| includes_wait(&options.filter, wait, owners);
-        let (read, waits) =
-            reader.read(is_wanted, |count| rate_limit.take(count, now)).map_err(RecordError::NotSeen)?;
+        let (read, waits) = reader
+            .read(is_wanted, |count| rate_limit.take(count.min(most), now))
+            .map_err(RecordError::NotSeen)?;
         self.minute.lost += read.lost;
         self.minute.unseen += read.unseen;
         self.minute.left_out += read.left_out;
@@ -526,6 +534,9 @@ impl BlackboxRecorder<'_> {
     fn end(mut self, how_ended: EndReason) -> Result<RecordingSummary, RecordError> {
         self.manager.stopping();
         raise_termination_priority();
+        // From now on nothing is late. What was, is an incident, or counted as left out or lost.
+        self.reader.late_above(Span::from_nanos(u64::MAX)).map_err(RecordError::NotSeen)?;
+        self.look(AT_THE_END)?;
         if let Some(pending) = self.pending.take() {
             self.write_pending(pending, clock::now())?;
         }

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 
 use howlate_blackbox::{
     DiskEvent, InstalledFiles, ListenError, RecorderDisplay, RecorderOptions, RecordingSummary, SignalFlags,
-    SystemdUnit,
+    SystemdUnit, at_start_priority,
 };
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
-use howlate_model::{Header, Incident, MissingProbes, MonotonicTime, shell_path};
+use howlate_model::{Header, Incident, MissingProbes, MonotonicTime, WaitClock, shell_path};
 use howlate_recording::new_id;
 use howlate_render::{
     RecordEnd, disk_refuses, disk_takes_again, folder_is_gone, late_above, legible, lines_not_written,
@@ -29,7 +29,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitStatus, Error> {
     if args.install {
         return install(args);
     }
-    let environment = startup::begin()?;
+    // `howlate doctor` reports findings; here each file would repeat them.
+    let environment = at_start_priority(startup::begin_without_findings)?;
     let options = RecorderOptions {
         late_above: args.late_above,
         loop_above: args.loop_above,
@@ -41,12 +42,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitStatus, Error> {
         on_late: args.on_late.clone(),
         duration: args.duration,
     };
-    // Without findings: each file would repeat them, and `howlate doctor` reports them.
-    let first_header = Header { findings: Vec::new(), ..header("record", 0, &environment, Vec::new()) };
     let first_header = Header {
         late_above: Some(args.late_above.least()),
         late_above_percentile: args.late_above.percent(),
-        ..first_header
+        ..header("record", 0, &environment, Vec::new())
     };
     let new_header = move || Header {
         id: Some(new_id()),
@@ -76,7 +75,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitStatus, Error> {
             }
             let folder = printable_path(folder);
             eprint(&format!(
-                "Recording what is late above {above} into {folder}. Ctrl-C ends it. To see them:\n  howlate show {folder} --since 10m\n"
+                "Recording since {} what is late above {above} into {folder}. Ctrl-C ends it. To see them:\n  howlate show {folder} --since 10m\n",
+                start::time_of_day(clock::now_on(WaitClock::Realtime))
             ));
         }
         Box::new(TextDisplay { folder: printable_path(folder) })

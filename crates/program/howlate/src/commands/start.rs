@@ -34,7 +34,8 @@ pub(super) fn wait_for(start: Option<StartAt>, interrupted: &AtomicBool, quiet: 
     Ok(())
 }
 
-fn time_of_day(nanos: i64) -> String {
+/// In the local time zone.
+pub(super) fn time_of_day(nanos: i64) -> String {
     let timestamp = Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or(Timestamp::UNIX_EPOCH);
     timestamp.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string()
 }

@@ -10,6 +10,7 @@ mod hostile;
 mod marked_loops;
 mod periodicity;
 mod record;
+mod recorded_all;
 mod selfcheck;
 mod spans;
 mod timelines;
