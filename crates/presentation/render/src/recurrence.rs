@@ -49,7 +49,8 @@ pub fn recurrence_in_words(recurrence: &Recurrence, analysis: &Analysis) -> Stri
 
 /// `Late wake-ups come every 142.9 ms: 98 of the 100 latest (p = 3·10⁻⁹). hog, pid 7, took most of the time in 8 of 9.`
 fn sentence(recurrence: &Recurrence, traced: bool) -> String {
-    let (period, p) = (precise(recurrence.rhythm.period), probability(recurrence.rhythm.p));
+    let (period, p) =
+        (precise(recurrence.rhythm.period, recurrence.rhythm.error), probability(recurrence.rhythm.p));
     let (members, all) = (count(recurrence.rhythm.members as u64), count(recurrence.rhythm.of as u64));
     let because = match (&recurrence.culprit, recurrence.candidates.as_slice()) {
         (Some(culprit), _) => culprit_sentence(culprit),
@@ -96,20 +97,26 @@ fn candidate(period: &KnownPeriod) -> String {
     what(period.what).to_owned()
 }
 
-/// With four digits: `142.9 ms`, `1.000 s`.
-pub(crate) fn precise(span: Span) -> String {
+/// With as many digits as are known of what may be off by `error`, and four at most: `142.9 ms`, `1.000 s`.
+pub(crate) fn precise(span: Span, error: Span) -> String {
     let nanos = span.as_nanos() as f64;
-    let (value, unit) = match nanos {
-        seconds if seconds >= 999.95e6 => (seconds / 1e9, "s"),
-        millis if millis >= 999.95e3 => (millis / 1e6, "ms"),
-        micros => (micros / 1e3, "µs"),
+    let (scale, unit) = match nanos {
+        seconds if seconds >= 999.95e6 => (1e9, "s"),
+        millis if millis >= 999.95e3 => (1e6, "ms"),
+        _ => (1e3, "µs"),
     };
+    let value = nanos / scale;
     let decimals = match value {
         few if few < 9.9995 => 3,
         tens if tens < 99.995 => 2,
         hundreds if hundreds < 999.95 => 1,
         _ => 0,
     };
+    // The last digit is off by two at most.
+    let exponent = (error.as_nanos() as f64 / scale / 2.0).log10().ceil();
+    let decimals = (0..decimals).find(|place| -(*place as f64) <= exponent).unwrap_or(decimals);
+    let step = 10_f64.powf(exponent);
+    let value = if exponent > 0.0 { (value / step).round() * step } else { value };
     format!("{value:.decimals$} {unit}")
 }
 
@@ -138,7 +145,13 @@ mod tests {
     fn found(culprit: Option<RecurringCause>, candidates: Vec<KnownPeriod>) -> Recurrence {
         Recurrence {
             condition: 0,
-            rhythm: PeriodicTimes { period: Span::from_nanos(142_857_143), p: 3.2e-9, members: 98, of: 100 },
+            rhythm: PeriodicTimes {
+                period: Span::from_nanos(142_857_143),
+                error: Span::ZERO,
+                p: 3.2e-9,
+                members: 98,
+                of: 100,
+            },
             phase: Span::ZERO,
             may_be_shorter: true,
             culprit,
@@ -169,8 +182,13 @@ mod tests {
     #[test]
     fn periods_have_four_digits() {
         let periods = [1_000_000_000, 47_030_000_000, 142_857_143, 4_000_000, 999_990_000, 3_600_000_000_000];
-        let periods = periods.map(|nanos| precise(Span::from_nanos(nanos)));
+        let periods = periods.map(|nanos| precise(Span::from_nanos(nanos), Span::ZERO));
         assert_eq!(periods, ["1.000 s", "47.03 s", "142.9 ms", "4.000 ms", "1.000 s", "3600 s"]);
+        let off_by = |micros| precise(Span::from_micros(250_130), Span::from_micros(micros));
+        assert_eq!(
+            [2, 150, 300, 1_200, 15_000].map(off_by),
+            ["250.1 ms", "250.1 ms", "250 ms", "250 ms", "250 ms"]
+        );
         assert_eq!([2e-120, 0.0043, 9.7e-5].map(probability), ["p < 10⁻⁹⁹", "p = 0.004", "p = 9·10⁻⁵"]);
     }
 }

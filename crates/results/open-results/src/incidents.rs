@@ -40,7 +40,7 @@ pub fn incidents(
     let late_above = read.header.as_ref().and_then(Header::late_rule);
     let machine = read.header.map(|header| (header.node, header.system));
     let (oldest, cut_off, damaged) = (read.since, read.cut_off, read.damaged);
-    let written = RecordingState { last: read.last, is_recording };
+    let written = RecordingState { last: read.last, newest: read.newest, is_recording };
     Ok(IncidentReport {
         recording: kept,
         machine,

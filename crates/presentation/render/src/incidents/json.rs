@@ -6,12 +6,14 @@ use howlate_analyse::incidents::{
 use howlate_analyse::percentile;
 use howlate_analyse::periodicity::PeriodicTimes;
 use howlate_model::{
-    Distribution, Incident, LateThreshold, Latency, RemovedFiles, Snapshot, WallClockState, schema_as_written,
+    Distribution, Incident, LateThreshold, Latency, RemovedFiles, Snapshot, Span, WallClockState,
+    schema_as_written,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::nodes::{ClockOrder, clock};
+use super::unrecorded::UnrecordedTime;
 use super::wording::comes_back;
 use super::{IncidentReport, NodesIncidentReport, RecordingState};
 
@@ -134,7 +136,7 @@ struct WrittenEntry {
 
 impl From<RecordingState> for WrittenEntry {
     fn from(state: RecordingState) -> Self {
-        let RecordingState { last, is_recording } = state;
+        let RecordingState { last, is_recording, .. } = state;
         Self { last_written: last.map(|at| at.to_string()), is_recording }
     }
 }
@@ -190,13 +192,17 @@ struct RecurringEntry {
     name: String,
     #[serde(flatten)]
     rhythm: PeriodicTimes,
+    /// The part of the recording that was searched, the one with the most incidents; absent where all of it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_ns: Option<Span>,
     /// The same in words.
     text: String,
 }
 
 fn recurring_entry(culprit: RecurringCulprit) -> RecurringEntry {
     let text = comes_back(&culprit);
-    RecurringEntry { kind: culprit.kind.name(), name: culprit.name, rhythm: culprit.rhythm, text }
+    let RecurringCulprit { kind, name, rhythm, within } = culprit;
+    RecurringEntry { kind: kind.name(), name, rhythm, within_ns: within, text }
 }
 
 /// All waits of one group.
@@ -251,6 +257,9 @@ struct MissingEntry {
     snaps_left_out: u64,
     /// Files that made room meanwhile.
     removed: Vec<RemovedFiles>,
+    /// Times within those asked for in which no recorder ran, before the last line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_recorded: Vec<UnrecordedTime>,
     /// Files that end in the middle of a line.
     files_cut_off: u64,
     /// What is wrong with files that could not be read to their end.
@@ -299,6 +308,7 @@ impl IncidentReport {
                 loops_left_out: missing.loops,
                 snaps_left_out: missing.snaps,
                 removed: missing.removed,
+                not_recorded: self.unrecorded(),
                 files_cut_off: self.cut_off,
                 files_damaged: self.damaged.clone(),
             },

@@ -12,6 +12,7 @@ mod recorder_messages;
 mod snaps;
 mod text;
 mod title;
+mod unrecorded;
 mod waited_for;
 mod why;
 mod wording;
@@ -69,6 +70,8 @@ pub struct IncidentReport {
 pub struct RecordingState {
     /// Time of the last line; `None` where unknown.
     pub last: Option<Timestamp>,
+    /// Start of the newest file.
+    pub newest: Option<Timestamp>,
     /// Whether a recorder is running.
     pub is_recording: bool,
 }

@@ -332,7 +332,11 @@ fn what_many_did_fits_a_screen_of_forty_lines_and_says_what_is_left_out() {
 
 /// The state of a folder last written at this second of the minute.
 fn written(second: &str, is_recording: bool) -> RecordingState {
-    RecordingState { last: Some(format!("2026-11-25T03:{second}Z").parse().unwrap()), is_recording }
+    RecordingState {
+        last: Some(format!("2026-11-25T03:{second}Z").parse().unwrap()),
+        newest: None,
+        is_recording,
+    }
 }
 
 #[test]

@@ -9,6 +9,9 @@ use super::wording::late_above;
 use crate::numbers::{count, rough};
 use crate::untrusted_text::legible;
 
+/// In place of a number of incidents.
+const NOT_RECORDED: &str = "not recorded";
+
 impl IncidentReport {
     /// Number of incidents and requested time.
     pub fn title(&self) -> String {
@@ -20,7 +23,7 @@ impl IncidentReport {
     fn how_many(&self, above: &str) -> String {
         let (all, not_kept) = (self.all(), self.not_kept());
         match not_kept {
-            _ if self.is_not_recorded() => "not recorded".to_owned(),
+            _ if self.is_not_recorded() => NOT_RECORDED.to_owned(),
             0 => format!("{}{above}", incidents(all)),
             _ => {
                 let late = count(all.saturating_add(not_kept));
@@ -29,14 +32,15 @@ impl IncidentReport {
         }
     }
 
-    /// `1 incident`; where not all were kept, `11 439 of about 70 900 incidents`.
+    /// `1 incident`; where not all were kept, `11 439 of about 70 900 incidents`; `not recorded` where no recorder ran.
     pub fn counted(&self) -> String {
-        counted(self.all(), self.not_kept())
+        if self.is_not_recorded() { NOT_RECORDED.to_owned() } else { counted(self.all(), self.not_kept()) }
     }
 
     /// `counted` without the noun.
     pub(super) fn number(&self) -> String {
         match self.not_kept() {
+            _ if self.is_not_recorded() => NOT_RECORDED.to_owned(),
             0 => count(self.all()),
             more => format!("{} of {}", count(self.all()), count(self.all().saturating_add(more))),
         }
@@ -154,6 +158,7 @@ impl IncidentReport {
                 "files end in the middle of a line, as after a crash or while they are written.",
             ),
             self.begins_later(),
+            self.unrecorded_in_words(),
             self.ends_earlier(),
         ];
         let damaged = self.damaged.iter().map(|reason| legible(reason).into_owned());

@@ -7,7 +7,7 @@ use howlate_model::{
 };
 
 use crate::cause_words::{part_in_words, percent, segment_in_words, who};
-use crate::numbers::{count, length};
+use crate::numbers::{count, length, rough};
 use crate::recurrence::{precise, probability};
 use crate::untrusted_text::legible;
 
@@ -196,9 +196,11 @@ pub(super) fn span(span: Span) -> String {
 pub(super) fn comes_back(culprit: &RecurringCulprit) -> String {
     let name = who(culprit.kind, &culprit.name, None);
     let (times, all) = (count(culprit.rhythm.members as u64), count(culprit.rhythm.of as u64));
+    let within =
+        culprit.within.map_or_else(String::new, |within| format!(" in the {} with most", rough(within)));
     format!(
-        "{name} comes back every {}: {times} of {all} times ({}).",
-        precise(culprit.rhythm.period),
+        "{name} comes back every {}: {times} of {all} times{within} ({}).",
+        precise(culprit.rhythm.period, culprit.rhythm.error),
         probability(culprit.rhythm.p)
     )
 }

@@ -87,8 +87,12 @@ fn find_recurrence(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> 
     let search_level = |level: usize| {
         let times =
             measured.distinct_times(marks_by_latency.iter().take(level).map(|mark| mark.ran), shortest);
-        let search =
-            Search { shortest, known: &periods, tries: levels.len(), false_alarms: FALSE_ALARMS_OF_WAKEUPS };
+        let search = Search {
+            shortest,
+            known: &periods,
+            tries: levels.len() as f64,
+            false_alarms: FALSE_ALARMS_OF_WAKEUPS,
+        };
         let found = find_rhythm(&times, &measured, search)?;
         Some((found, times))
     };
@@ -119,6 +123,9 @@ pub struct PeriodicTimes {
     /// How long it takes until they come again.
     #[serde(rename = "period_ns")]
     pub period: Span,
+    /// How far off that may be: twice its standard error.
+    #[serde(rename = "period_error_ns")]
+    pub error: Span,
     /// How probable it is that chance alone has such a rhythm, corrected for all that were tried.
     pub p: f64,
     /// How many of them are at most a tenth of the period from when one is due.
@@ -133,7 +140,7 @@ pub(crate) fn periodic_times(
     times: Vec<i64>,
     intervals: &[(MonotonicTime, MonotonicTime)],
     (shortest, known): (Span, &[Span]),
-    tries: usize,
+    tries: f64,
 ) -> Option<PeriodicTimes> {
     let intervals = intervals.iter().map(|(from, until)| (from.as_nanos(), until.as_nanos()));
     let (measured, shortest) = (MeasuredTime::new(intervals)?, shortest.as_nanos() as f64);
@@ -147,7 +154,8 @@ pub(crate) fn periodic_times(
 impl PeriodicTimes {
     fn new(found: &FoundRhythm, times: &[f64]) -> Self {
         let members = times.iter().filter(|time| found.is_member(**time)).count();
-        Self { period: span(found.period), p: three_digits(found.p), members, of: times.len() }
+        let (period, error) = (span(found.period), span(2.0 * found.error));
+        Self { period, error, p: three_digits(found.p), members, of: times.len() }
     }
 }
 

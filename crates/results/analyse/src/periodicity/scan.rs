@@ -35,7 +35,7 @@ pub(super) struct Search<'a> {
     /// Periods that are tried each by itself.
     pub(super) known: &'a [f64],
     /// Number of such searches.
-    pub(super) tries: usize,
+    pub(super) tries: f64,
     /// Probability of a false alarm in all of them together.
     pub(super) false_alarms: f64,
 }
@@ -49,6 +49,8 @@ pub(super) struct FoundRhythm {
     pub(super) phase: f64,
     /// The probability of such a rhythm by chance, corrected for all periods that were tried.
     pub(super) p: f64,
+    /// Standard error of the period; infinite until a line was fitted.
+    pub(super) error: f64,
 }
 
 impl FoundRhythm {
@@ -117,7 +119,7 @@ impl FoundRhythm {
         let (_, prime, class) = all.min_by(|left, right| left.0.total_cmp(&right.0))?;
         let period = self.period * prime as f64;
         let phase = (self.phase + class as f64 * self.period).rem_euclid(period);
-        Some(Self { period, phase, ..self.clone() })
+        Some(Self { period, phase, error: self.error * prime as f64, ..self.clone() })
     }
 
     /// The share of its cycles in the measured time that are of this class.
@@ -149,7 +151,10 @@ impl FoundRhythm {
             return self;
         }
         let period = products.0 / products.1;
-        Self { period, phase: (time - cycle * period).rem_euclid(period), ..self }
+        let residual = |point: &(f64, f64)| (point.1 - time - period * (point.0 - cycle)).powi(2);
+        let variance = points.iter().map(residual).sum::<f64>() / (count - 2.0).max(1.0);
+        let error = (variance / products.1).sqrt();
+        Self { period, phase: (time - cycle * period).rem_euclid(period), error, ..self }
     }
 
     /// Number of periods from the phase to a time.
@@ -191,11 +196,11 @@ pub(super) fn find_rhythm(times: &[f64], measured: &MeasuredTime, search: Search
     let highest = often.min(1.0 / (BINS_PER_PERIOD * scan.spectrum.bin));
     // Half of the false alarms go to known periods, with few tries, and half to the grid, which has two points per independent
     // frequency.
-    let grid = 2.0 * 2.0 * measured.whole * (highest - lowest) * tries as f64;
+    let grid = 2.0 * 2.0 * measured.whole * (highest - lowest) * tries;
     let grid_rhythms = scan.spectrum.outstanding((lowest, highest)).into_iter();
     let grid_rhythms = grid_rhythms.map(|near| scan.judge(scan.refine(near), grid));
     let known_rhythms = known_periods.iter().filter(|period| **period >= shortest && 1.0 / **period > lowest);
-    let few = 2.0 * known_periods.len() as f64 * tries as f64;
+    let few = 2.0 * known_periods.len() as f64 * tries;
     let all = grid_rhythms.chain(known_rhythms.map(|period| scan.judge(1.0 / period, few)));
     let found: Vec<FoundRhythm> =
         all.filter(|rhythm| rhythm.p < false_alarms && scan.has_enough_cycles(rhythm)).collect();
@@ -250,7 +255,7 @@ impl PeriodScan<'_> {
         let above_level = mean.length / self.spectrum.level(frequency).sqrt();
         let burst_probability = (-(count * above_level).powi(2) / self.burst_power(frequency)).exp();
         let p = (probability(count, above_level).max(burst_probability) * tries).min(1.0);
-        FoundRhythm { period: 1.0 / frequency, phase: mean.phase / frequency, p }
+        FoundRhythm { period: 1.0 / frequency, phase: mean.phase / frequency, p, error: f64::INFINITY }
     }
 
     /// The mean power if each burst of times came at any time: as much as there are times, if each is one by itself.
@@ -291,7 +296,7 @@ mod tests {
     }
 
     fn search(shortest: f64) -> Search<'static> {
-        Search { shortest: shortest * SECOND, known: &KNOWN, tries: 1, false_alarms: 0.01 }
+        Search { shortest: shortest * SECOND, known: &KNOWN, tries: 1.0, false_alarms: 0.01 }
     }
 
     fn found(times: &[f64], measured: &MeasuredTime) -> Option<FoundRhythm> {
@@ -403,7 +408,7 @@ mod tests {
             .collect();
         let measured = measured_time(&turns);
         let times: Vec<f64> = (0..40).map(|number| (1.5 * f64::from(number) + 0.2) * SECOND).collect();
-        let half = FoundRhythm { period: 0.5 * SECOND, phase: 0.2 * SECOND, p: 1e-9 };
+        let half = FoundRhythm { period: 0.5 * SECOND, phase: 0.2 * SECOND, p: 1e-9, error: 0.0 };
         let whole = half.whole_period(&times, &measured);
         assert!((whole.period / SECOND - 0.5).abs() < 1e-9, "{whole:?}");
     }

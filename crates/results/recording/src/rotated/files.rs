@@ -117,6 +117,8 @@ pub struct ReadSummary {
     pub header: Option<Header>,
     /// Start of the oldest file.
     pub since: Option<Timestamp>,
+    /// Start of the newest file.
+    pub newest: Option<Timestamp>,
     /// Time of the last line of the recording.
     pub last: Option<Timestamp>,
     /// Files whose last line is incomplete, as after a crash.
@@ -137,9 +139,10 @@ pub fn read_between(
 ) -> Result<ReadSummary, ReadError> {
     let failed = |source| ReadError::Io { path: folder.to_owned(), source };
     let all = segments(folder).map_err(failed)?;
-    let since = all.first().and_then(|first| Timestamp::from_second(first.started).ok());
+    let started = |file: &RotatedFile| Timestamp::from_second(file.started).ok();
+    let (since, newest) = (all.first().and_then(started), all.last().and_then(started));
     let last = all.last().and_then(last_written);
-    let mut summary = ReadSummary { since, last, ..ReadSummary::default() };
+    let mut summary = ReadSummary { since, newest, last, ..ReadSummary::default() };
     for (place, file) in all.iter().enumerate() {
         let next = all.get(place.saturating_add(1)).map(|next| next.started);
         // Copies have later modification times; the next file may have an earlier start, if the clock was set back.
