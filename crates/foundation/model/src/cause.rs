@@ -15,7 +15,8 @@ use crate::{Latency, MonotonicTime, Part, Priority, Span};
 pub enum CauseKind {
     /// The thread itself: it asked too late.
     LateArming,
-    /// The thread itself: the work of the iteration before took longer than there was time.
+    /// The thread itself: the work of the iteration before took longer than there was time. With a name: the work of the thread that
+    /// wakes it.
     LongWork,
     /// It waited for a lock or another signal of a thread of its own program, by whose name: that ran meanwhile. Told by `futex(2)`.
     Lock,

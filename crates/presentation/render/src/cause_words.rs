@@ -117,7 +117,8 @@ pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
     let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
     match kind {
         CauseKind::LateArming => "armed late".to_owned(),
-        CauseKind::LongWork => "its own long work".to_owned(),
+        CauseKind::LongWork if name.is_empty() => "its own long work".to_owned(),
+        CauseKind::LongWork => format!("work of {name}{pid}"),
         CauseKind::Lock if name.is_empty() => "waiting for another thread".to_owned(),
         CauseKind::Lock => format!("waiting for {name}{pid}"),
         CauseKind::SystemCall => format!("{name}{pid}"),

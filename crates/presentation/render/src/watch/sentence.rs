@@ -133,7 +133,8 @@ fn reason(family: &Family) -> Option<String> {
         CauseKind::IdleExit => "its CPU had to leave an idle state".to_owned(),
         CauseKind::TimerSlack => "the kernel may delay its timers by their slack".to_owned(),
         CauseKind::Throttled => "its control group had used up its quota".to_owned(),
-        CauseKind::LongWork => "its own work took too long".to_owned(),
+        CauseKind::LongWork if name.is_empty() => "its own work took too long".to_owned(),
+        CauseKind::LongWork => format!("{name}, which wakes it, was at work"),
         CauseKind::Lock if name.is_empty() => "it waited for another thread of its program".to_owned(),
         CauseKind::Lock => format!("it waited for {name} ({})", family.cause.call),
         CauseKind::SystemCall if name.is_empty() => {

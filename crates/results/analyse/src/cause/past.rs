@@ -48,6 +48,11 @@ impl PastSleep {
         Self { sleep, blocked, merged: Vec::new() }
     }
 
+    /// Whether it stands for several sleeps.
+    pub const fn is_merged(&self) -> bool {
+        !self.merged.is_empty()
+    }
+
     /// Merges this sleep and the next to save memory: the time of each cause is kept, but not when it was. `None` if their start and end
     /// are unknown.
     pub fn merged_with(&self, next: &Self) -> Option<Self> {

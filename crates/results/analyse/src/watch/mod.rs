@@ -1,15 +1,16 @@
 //! Watched programs: from traced sleeps of their threads to wake-ups, rhythms and causes. Pure.
 //!
-//! `observed_wakeup` reads one sleep; `wakeup_chains` follows deadlines that threads pass along; `grid` finds strict rhythms;
-//! `thread` sums up one thread; `rhythm` reads those sums from a recording. For loops that a program has marked,
-//! `loop_turns` does what `observed_wakeup` does for sleeps, `due` infers when iterations were due, and `deadlines` finds
-//! those that were not done in time.
+//! `observed_wakeup` reads one sleep; `wakeup_chains` follows deadlines that threads pass along, and `passed_deadlines` tells
+//! which of several; `grid` finds strict rhythms; `thread` sums up one thread; `rhythm` reads those sums from a recording. For
+//! loops that a program has marked, `loop_turns` does what `observed_wakeup` does for sleeps, `due` infers when iterations
+//! were due, and `deadlines` finds those that were not done in time.
 
 mod deadlines;
 mod due;
 mod grid;
 mod loop_turns;
 mod observed_wakeup;
+mod passed_deadlines;
 mod rhythm;
 mod thread;
 mod timer_iterations;

@@ -21,6 +21,7 @@ use howlate_model::{
 
 use super::Awakening;
 use super::observed_wakeup::TIMED_CALLS;
+use super::passed_deadlines::{PassingWakeup, last_passed};
 use crate::cause::{LOCK_CALL, Past, PastSleep, activity, inherit_deadline, wait_cause};
 
 /// A wake-up waits at most this long for the record of what its waker did.
@@ -195,14 +196,43 @@ impl WakeupChains {
             let may_wait = is_not_recorded && now.since(sleep.waking) < WAKER_TIMEOUT;
             return if may_wait { Resolution::Pending } else { Resolution::Known(Some(own)) };
         };
-        let Some(deadline) = run.deadline.as_ref().filter(|deadline| deadline.through.len() < LONGEST_CHAIN)
-        else {
+        let Some((deadline, through)) = self.passed_on(run, thread, sleep) else {
             return Resolution::Known(Some(own));
         };
-        let working = Cause { own: true, ..Cause::new(Part::Blocked, CauseKind::Thread, by.name.clone()) };
+        // It may have run on another CPU: its work takes time, not the CPU.
+        let working = Cause { own: true, ..Cause::new(Part::Blocked, CauseKind::LongWork, by.name.clone()) };
         let work =
             waker.between(run.from, sleep.waking, &Segment::new(working, by.pid, run.from, Span::ZERO));
-        Resolution::Known(Some(deadline.hand_on(by, &own, &work)))
+        let through = through.iter().chain([by]).cloned().collect();
+        Resolution::Known(Some(deadline.hand_on(through, &own, &work, by)))
+    }
+
+    /// The deadline that a waker's run passes on by ending `sleep` of `woken`, and through whom it came. The run's own one, unless the
+    /// timer's thread had later ones meanwhile.
+    fn passed_on<'a>(
+        &'a self,
+        run: &'a RunInterval,
+        woken: &ChainThread,
+        sleep: &TracedSleep,
+    ) -> Option<(&'a Deadline, &'a [CpuHolder])> {
+        let first = run.deadline.as_ref().filter(|deadline| deadline.through.len() < LONGEST_CHAIN)?;
+        let origin = first.through.first().and_then(|who| self.threads.get(&who.pid?));
+        let dues = || origin.into_iter().flat_map(|origin| origin.due_until(sleep.waking));
+        let is_only = dues().next_back().is_none_or(|(_, last)| last.expected <= first.expected);
+        if is_only {
+            return Some((first, &first.through));
+        }
+        let later = dues().skip_while(|(_, due)| due.expected <= first.expected);
+        let wakeups = woken.woken_by_run(run.from, sleep)?;
+        let times = later.map(|(ran, due)| (due.expected, ran));
+        let passed = last_passed(run.from, first.expected, times, wakeups)?;
+        if passed == first.expected {
+            return Some((first, &first.through));
+        }
+        // All between them are known only if the first one is.
+        let is_whole = dues().any(|(_, due)| due.expected <= first.expected);
+        let found = dues().find(|(_, due)| due.expected == passed).filter(|_| is_whole);
+        found.map(|(_, due)| (due, first.through.as_slice()))
     }
 
     /// The thread of the same process that ended a sleep, with its identity as traced.
@@ -292,6 +322,28 @@ impl ChainThread {
         self.past.iter().skip_while(is_over)
     }
 
+    /// Its own timers' deadlines that it had run for by `until`, in order, with the time at which each of these runs began.
+    fn due_until(&self, until: MonotonicTime) -> impl DoubleEndedIterator<Item = (MonotonicTime, &Deadline)> {
+        let runs = self.runs.iter().filter(move |run| run.from <= until);
+        let of_timer = |deadline: &&Deadline| deadline.through.is_empty();
+        runs.filter_map(move |run| Some((run.from, run.deadline.as_ref().filter(of_timer)?)))
+    }
+
+    /// Its wake-ups since `run` by the thread that ended `last`, and that one. `None` where some are not known singly.
+    fn woken_by_run<'a>(
+        &'a self,
+        run: MonotonicTime,
+        last: &'a TracedSleep,
+    ) -> Option<impl Iterator<Item = PassingWakeup>> {
+        let is_earlier = |past: &PastSleep| past.sleep.waking < run;
+        let from = self.past.partition_point(is_earlier);
+        let sleeps = self.past.range(from..);
+        let is_known = from > 0 && sleeps.clone().all(|past| !past.is_merged());
+        let since_run = sleeps.map(|past| &past.sleep).chain([last]);
+        let by_same = since_run.filter(|sleep| waker_tid(sleep) == waker_tid(last));
+        is_known.then(|| by_same.map(|sleep| PassingWakeup { asleep: sleep.asleep_since, at: sleep.waking }))
+    }
+
     fn causes_before<'a>(&'a self, sleeps: &'a [PastSleep]) -> Past<'a> {
         Past { stopped: self.stopped.as_deref(), sleeps, running: CauseKind::LongWork }
     }
@@ -360,6 +412,13 @@ impl ChainThread {
     }
 }
 
+fn waker_tid(sleep: &TracedSleep) -> Option<u32> {
+    match &sleep.woken_by {
+        WakeSource::Other(who) => who.pid,
+        _ => None,
+    }
+}
+
 fn is_in_lock(sleep: &TracedSleep) -> bool {
     matches!(&sleep.slept_in, Some(SleepSite::Call(call)) if call == LOCK_CALL)
 }
@@ -367,15 +426,21 @@ fn is_in_lock(sleep: &TracedSleep) -> bool {
 impl Deadline {
     /// For the same thread, which has waited for a lock meanwhile.
     fn after_lock_wait(&self, by: &CpuHolder, own: &Awakening, work: &[Segment]) -> Awakening {
-        Awakening { through: self.through.clone(), ..self.hand_on(by, own, work) }
+        self.hand_on(self.through.clone(), own, work, by)
     }
 
-    fn hand_on(&self, by: &CpuHolder, own: &Awakening, work: &[Segment]) -> Awakening {
+    fn hand_on(
+        &self,
+        through: Vec<CpuHolder>,
+        own: &Awakening,
+        work: &[Segment],
+        by: &CpuHolder,
+    ) -> Awakening {
         let wakeup = Wakeup { expected: self.expected, ran: own.wakeup.ran };
         Awakening {
             activation: Activation::HandedOn,
             by: Some(by.clone()),
-            through: self.through.iter().chain([by]).cloned().collect(),
+            through,
             sleeps_by_call: own.sleeps_by_call,
             wakeup,
             parts: inherit_deadline(&self.explained, work, &own.parts, wakeup),
@@ -482,9 +547,31 @@ mod tests {
         let all = settle_all(&mut chains, 2_000);
         let main = all.iter().find(|(sleep, _)| sleep.tid == 8).unwrap().1.clone().unwrap();
         let work = main.parts.wakeup.parts.iter().find(|part| part.cause.part == Part::Blocked).unwrap();
-        assert_eq!((work.cause.kind, work.cause.name.as_str()), (CauseKind::Thread, "tokio-rt-worker"));
+        assert_eq!((work.cause.kind, work.cause.name.as_str()), (CauseKind::LongWork, "tokio-rt-worker"));
         assert_eq!((work.from, work.ns.as_nanos(), work.pid), (at(1_400), 100, Some(7)));
         assert_eq!(main.by, Some(thread(7, "tokio-rt-worker")));
+    }
+
+    // timer:   due 1000   2000   3000   4000      (thread 6, on time)
+    // feeder:  woken 1200, has no CPU until 3500, then passes on one every 100 from 3600 on; never sleeps
+    // main:    woken 3600, 3700, 3800
+    #[test]
+    fn who_catches_up_passes_on_one_deadline_after_the_other() {
+        let mut chains = WakeupChains::default();
+        for due in [-1_000, 1_000, 2_000, 3_000, 4_000] {
+            chains.record_sleep(until(due + 300, by_timer(6, due, due + 150)), 7);
+        }
+        let feeder = occupied(woken(7, thread(6, "timer"), 1_200, 3_500), thread(99, "hog"), 1_210, 3_500);
+        chains.record_sleep(until(9_000, feeder), 7);
+        chains.record_sleep(until(600, woken(8, thread(7, "feeder"), 500, 510)), 7);
+        for (since, now) in [(600, 3_600), (3_620, 3_700), (3_720, 3_800)] {
+            let main = until(now + 20, woken(8, thread(7, "feeder"), now, now + 5));
+            chains.record_sleep(TracedSleep { asleep_since: Some(at(since)), ..main }, 7);
+        }
+        let found = settle_summary(&mut chains, 10_000_000_000);
+        let late: Vec<i64> = found.iter().filter(|row| row.0 == 8).map(|row| row.2).collect();
+        assert_eq!(late, [10, 2_605, 1_705, 805], "each since its own deadline: {found:?}");
+        assert_eq!(found.last(), Some(&(8, Activation::HandedOn, 805, 2)));
     }
 
     #[test]
