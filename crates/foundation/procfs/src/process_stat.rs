@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use howlate_model::{Nice, Policy, Priority, Span};
+use howlate_model::{MonotonicTime, Nice, Policy, Priority, Span};
 
 use crate::{Root, ticks};
 
@@ -66,6 +66,17 @@ impl ProcessStat {
     /// Start time in ticks since boot; distinguishes processes that reuse an id.
     pub fn start_ticks(&self) -> Option<u64> {
         self.number(START_TIME)
+    }
+
+    /// Whether it existed at that time; `is_named`: it has the name now that was seen then. Its
+    /// id may have been another's before. `ahead` is how far `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`. True where its start is not known.
+    ///
+    /// The start is told in whole ticks, down to which it is rounded: within that tick the name decides.
+    pub fn existed(&self, at: MonotonicTime, ahead: i64, is_named: bool) -> bool {
+        let Some(ticks_since_boot) = self.start_ticks() else { return true };
+        let since = |count| i64::try_from(ticks(count).as_nanos()).unwrap_or(i64::MAX).saturating_sub(ahead);
+        let at = at.as_nanos();
+        since(ticks_since_boot + 1) <= at || (since(ticks_since_boot) <= at && is_named)
     }
 
     /// Whether it is in interruptible or uninterruptible sleep.
@@ -135,6 +146,20 @@ mod tests {
         assert!(stat(11).is_stopped() && !stat(7).is_stopped() && !stat(10).is_stopped());
         assert_eq!(stat(9).ended_children_cpu_time(), Span::ZERO);
         assert!(ProcessStat::read(&root, 8).is_none());
+    }
+
+    #[test]
+    fn who_began_later_was_not_there() {
+        let stat = |start: u64| ProcessStat { fields: format!(" S{}{start} 1", " 0".repeat(18) + " ") };
+        let at = |milliseconds: i64| MonotonicTime::from_nanos(milliseconds * 1_000_000);
+        let tick = i64::try_from(ticks(1).as_nanos() / 1_000_000).unwrap();
+        let existed = |ahead: i64, is_named| {
+            [-1, 0, tick]
+                .map(|more| stat(500).existed(at(500 * tick - ahead + more), ahead * 1_000_000, is_named))
+        };
+        assert_eq!((existed(0, true), existed(0, false)), ([false, true, true], [false, false, true]));
+        assert_eq!(existed(77, true), [false, true, true], "the machine has slept since its boot");
+        assert!(ProcessStat { fields: String::new() }.existed(at(0), 0, false), "its start is not known");
     }
 
     #[test]

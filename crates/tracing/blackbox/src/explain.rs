@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use howlate_analyse::cause::decompose;
 use howlate_model::{
-    Cause, CauseKind, EventLoopStall, Incident, IncidentCause, IncidentKind, LateThread, LateWait, Part,
-    Policy, Segment, Span, WakeSource, Wakeup, WakeupBreakdown,
+    Cause, CauseKind, EventLoopStall, Incident, IncidentCause, IncidentKind, LateThread, LateWait,
+    MonotonicTime, Part, Policy, Segment, Span, WakeSource, Wakeup, WakeupBreakdown,
 };
 
 use crate::thread_owner::{ThreadOwner, ThreadOwners};
@@ -30,9 +30,9 @@ pub(crate) fn incident(wait: &LateWait, at: String, owners: &mut ThreadOwners) -
         process: wait.process.clone(),
         pid: wait.pid,
         tid: wait.sleep.tid,
-        command: owners.command(wait.sleep.tid),
+        command: owners.command(wait.sleep.tid, &wait.name, ran),
         uid: wait.uid,
-        group: owners.group(wait.cgroup, wait.pid),
+        group: owners.group(wait.cgroup, wait.pid, ran),
         policy: wait.policy,
     };
     let causes = causes(by_thread(&explained.parts, owners), wait.late);
@@ -79,9 +79,9 @@ pub(crate) fn incident_away(away: &EventLoopStall, at: String, owners: &mut Thre
         process: away.process.clone(),
         pid: away.pid,
         tid: away.tid,
-        command: owners.command(away.tid),
+        command: owners.command(away.tid, &away.name, away.until),
         uid: away.uid,
-        group: owners.group(away.cgroup, away.pid),
+        group: owners.group(away.cgroup, away.pid, away.until),
         policy: away.policy,
     };
     Incident {
@@ -156,6 +156,17 @@ impl From<ThreadOwner> for CommonOwner {
 }
 
 impl CommonOwner {
+    /// Owner of the thread that had the CPU in a part of a wait, which ended at `until`.
+    fn of(part: &Segment, until: MonotonicTime, owners: &mut ThreadOwners) -> Self {
+        // Of a merged part it is not known when it was.
+        let at = if part.merged { until } else { part.from };
+        let owner = part.pid.and_then(|tid| owners.of_seen_thread(tid, &part.cause.name, at));
+        let mut common = owner.map(Self::from).unwrap_or_default();
+        // Its policy is another one by now.
+        common.policy = common.policy.filter(|policy| policy.is_realtime() == part.cause.real_time);
+        common
+    }
+
     fn keep_common(&mut self, other: &Self) {
         self.pid = self.pid.filter(|pid| other.pid == Some(*pid));
         self.group = self.group.take().filter(|group| other.group.as_ref() == Some(group));
@@ -168,6 +179,7 @@ impl CommonOwner {
 /// A wait of a second on a busy machine has thousands of parts, of thousands of threads if some
 /// are restarted again and again.
 fn by_thread(parts: &[Segment], owners: &mut ThreadOwners) -> Vec<ThreadTime> {
+    let until = parts.last().map_or(MonotonicTime::default(), |last| last.from.plus(last.ns));
     let (mut all, mut places): (Vec<Segment>, HashMap<_, usize>) = Default::default();
     for part in parts {
         match places.entry((&part.cause, part.pid)) {
@@ -185,8 +197,7 @@ fn by_thread(parts: &[Segment], owners: &mut ThreadOwners) -> Vec<ThreadTime> {
     places.keys().for_each(|(cause, _)| *threads.entry(cause).or_default() += 1);
     let (mut sums, mut places): (Vec<ThreadTime>, HashMap<_, usize>) = Default::default();
     for segment in &all {
-        let owner: CommonOwner =
-            segment.pid.and_then(|tid| owners.of_thread(tid)).map(CommonOwner::from).unwrap_or_default();
+        let owner = CommonOwner::of(segment, until, owners);
         let has_many_threads = threads.get(&segment.cause).is_some_and(|threads| *threads > APART);
         let pid = segment.pid.filter(|_| !has_many_threads);
         // Equal process name and script mean one program.
@@ -287,6 +298,7 @@ mod tests {
     fn incident_of(wait: &LateWait) -> Incident {
         let folder = tempfile::tempdir().unwrap();
         howlate_testing::write_below(folder.path(), "proc/9/status", "Name:\thog\nTgid:\t8\n");
+        howlate_testing::write_below(folder.path(), "proc/9/comm", "hog");
         howlate_testing::write_below(folder.path(), "proc/8/comm", "python3");
         howlate_testing::write_below(folder.path(), "proc/8/cmdline", "python3\0batch.py\0--quick\0");
         let fields = ["0"; 36].join(" ");
@@ -297,8 +309,9 @@ mod tests {
 
     #[test]
     fn who_had_the_cpu_is_the_cause_with_process_and_group() {
-        let ours = [(HolderKind::Thread, "hog", 9, 700_000), (HolderKind::Softirq, "NET_RX", 0, 200_000)];
-        let found = incident_of(&waited(&[&ours[..], &[(HolderKind::Thread, "hog", 9, 100_000)]].concat()));
+        let hog = |ns| (HolderKind::RealTimeThread, "hog", 9, ns);
+        let ours = [hog(700_000), (HolderKind::Softirq, "NET_RX", 0, 200_000), hog(100_000)];
+        let found = incident_of(&waited(&ours));
         assert_eq!(
             (found.latency, found.cpu, found.kind),
             (Span::from_millis(1), 3, IncidentKind::Preempted)
@@ -313,6 +326,8 @@ mod tests {
         assert_eq!(hog.group.as_deref(), Some("/system.slice/batch.service"));
         assert!((hog.share - 0.8).abs() < 1e-9 && hog.took == Span::from_micros(800), "{hog:?}");
         assert_eq!((softirq.kind, softirq.process.as_deref()), (CauseKind::Softirq, None));
+        let ordinary = incident_of(&waited(&[(HolderKind::Thread, "hog", 9, 700_000)]));
+        assert_eq!(ordinary.causes[0].policy, None, "it had no real-time priority then");
     }
 
     #[test]

@@ -553,7 +553,8 @@ impl BlackboxRecorder<'_> {
 
 fn includes_wait(filter: &ThreadFilter, wait: &LateWait, owners: &mut ThreadOwners) -> bool {
     let needs_group = !filter.cgroup.is_empty() || !filter.unit.is_empty();
-    let group = if needs_group { owners.group(wait.cgroup, wait.pid) } else { None };
+    let at = wait.sleep.switched_in.unwrap_or_default();
+    let group = if needs_group { owners.group(wait.cgroup, wait.pid, at) } else { None };
     filter.includes(&ThreadProperties {
         names: &[&wait.process, &wait.name],
         uid: wait.uid,

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{MonotonicTime, Policy, Span};
+use howlate_linux::clock;
+use howlate_model::{MonotonicTime, Policy, Span, WaitClock};
 use howlate_procfs::{CgroupMembership, ProcessStat, Root, Status};
 
 use crate::script_name::script_name;
 
-/// How long an entry is valid: the thread id may be reused.
+/// How long an entry is valid: a thread may be moved to another group.
 const VALID_FOR: Span = Span::from_secs(5);
 /// Minimum interval of walking the control groups for an unknown id.
 const WALK_INTERVAL: Span = Span::from_secs(5);
@@ -26,11 +27,32 @@ pub(crate) struct ThreadOwner {
     pub(crate) policy: Option<Policy>,
 }
 
+/// What was read of a thread.
+struct ThreadEntry {
+    read: MonotonicTime,
+    /// When it was last found to be still the same thread.
+    checked: MonotonicTime,
+    stat: Option<ProcessStat>,
+    /// Comm of the thread.
+    name: String,
+    owner: Option<ThreadOwner>,
+}
+
+impl ThreadEntry {
+    /// Whether it existed `at` that time, when it was seen by that name, if one is given.
+    fn existed(&self, name: Option<&str>, at: MonotonicTime, ahead: i64) -> bool {
+        let is_named = name.is_none_or(|name| name == self.name);
+        self.stat.as_ref().is_none_or(|stat| stat.existed(at, ahead, is_named))
+    }
+}
+
 /// Cache of thread owners.
 pub(crate) struct ThreadOwners {
     root: Root,
     now: MonotonicTime,
-    threads: HashMap<u32, (MonotonicTime, Option<ThreadOwner>)>,
+    /// How far `CLOCK_BOOTTIME` is ahead.
+    ahead: i64,
+    threads: HashMap<u32, ThreadEntry>,
     groups: HashMap<u64, String>,
     last_walk: Option<MonotonicTime>,
 }
@@ -38,12 +60,13 @@ pub(crate) struct ThreadOwners {
 impl ThreadOwners {
     pub(crate) fn new(root: Root) -> Self {
         let (threads, groups) = (HashMap::new(), HashMap::new());
-        Self { root, now: MonotonicTime::default(), threads, groups, last_walk: None }
+        Self { root, now: MonotonicTime::default(), ahead: 0, threads, groups, last_walk: None }
     }
 
     /// Sets the current time.
     pub(crate) fn at(&mut self, now: MonotonicTime) {
         self.now = now;
+        self.ahead = clock::offset_from_monotonic(WaitClock::Boottime);
         if self.threads.len() > MAX_THREADS {
             self.threads.clear();
         }
@@ -51,36 +74,68 @@ impl ThreadOwners {
 
     /// `None` if the thread has ended.
     pub(crate) fn of_thread(&mut self, tid: u32) -> Option<ThreadOwner> {
-        if let Some((at, owner)) = self.threads.get(&tid)
-            && self.now.since(*at) < VALID_FOR
-        {
-            return owner.clone();
-        }
-        let found = self.look(tid);
-        self.threads.insert(tid, (self.now, found.clone()));
-        found
+        self.entry(tid).owner.clone()
     }
 
-    fn look(&self, tid: u32) -> Option<ThreadOwner> {
+    /// Owner of a thread that was seen `at` that time, by that name. `None` if it has ended since: another may have its id.
+    pub(crate) fn of_seen_thread(&mut self, tid: u32, name: &str, at: MonotonicTime) -> Option<ThreadOwner> {
+        let ahead = self.ahead;
+        let entry = self.entry(tid);
+        if !entry.existed(Some(name), at, ahead) {
+            return None;
+        }
+        entry.owner.clone()
+    }
+
+    /// What is known of the thread that has this id now.
+    fn entry(&mut self, tid: u32) -> &ThreadEntry {
+        let now = self.now;
+        let is_checked = self.threads.get(&tid).is_some_and(|entry| entry.checked == now);
+        if !is_checked {
+            let (stat, name) = (ProcessStat::read(&self.root, tid), self.name_of(tid));
+            let is_same = |entry: &ThreadEntry| {
+                let start = |stat: &Option<ProcessStat>| stat.as_ref().and_then(ProcessStat::start_ticks);
+                now.since(entry.read) < VALID_FOR && start(&entry.stat) == start(&stat) && entry.name == name
+            };
+            match self.threads.get_mut(&tid) {
+                Some(entry) if is_same(entry) => entry.checked = now,
+                _ => {
+                    let owner = self.look(tid, stat.as_ref());
+                    self.threads.insert(tid, ThreadEntry { read: now, checked: now, stat, name, owner });
+                }
+            }
+        }
+        &self.threads[&tid]
+    }
+
+    fn name_of(&self, tid: u32) -> String {
+        self.root.read(&format!("/proc/{tid}/comm")).unwrap_or_default()
+    }
+
+    fn look(&self, tid: u32, stat: Option<&ProcessStat>) -> Option<ThreadOwner> {
         let pid = Status::read(&self.root, tid).process()?;
         let process = self.root.read(&format!("/proc/{pid}/comm")).ok()?;
-        let policy = ProcessStat::read(&self.root, tid).and_then(|stat| stat.policy());
+        let policy = stat.and_then(ProcessStat::policy);
         let command = self.root.read(&format!("/proc/{pid}/cmdline")).ok();
         let command = command.and_then(|line| script_name(&process, &line));
         Some(ThreadOwner { pid, process, command, group: self.group_of_process(tid), policy })
     }
 
-    /// Script of the thread's process, if its comm is an interpreter's.
-    pub(crate) fn command(&mut self, tid: u32) -> Option<String> {
-        self.of_thread(tid)?.command
+    /// Script of the process of a thread that was seen `at` that time, if its comm is an interpreter's.
+    pub(crate) fn command(&mut self, tid: u32, name: &str, at: MonotonicTime) -> Option<String> {
+        self.of_seen_thread(tid, name, at)?.command
     }
 
-    /// Path of the control group with this id, otherwise of the process: until systemd has the unified hierarchy to
-    /// itself, services are only in its own.
-    pub(crate) fn group(&mut self, number: u64, pid: u32) -> Option<String> {
+    /// Path of the control group with this id, otherwise of the process, which was seen `at` that time: until systemd has the unified
+    /// hierarchy to itself, services are only in its own.
+    pub(crate) fn group(&mut self, number: u64, pid: u32, at: MonotonicTime) -> Option<String> {
         match self.group_path(number) {
             Some(path) if path != "/" => Some(path),
-            top => self.group_of_process(pid).or(top),
+            top => {
+                let ahead = self.ahead;
+                let existed = self.entry(pid).existed(None, at, ahead);
+                Some(pid).filter(|_| existed).and_then(|pid| self.group_of_process(pid)).or(top)
+            }
         }
     }
 
@@ -114,7 +169,7 @@ mod tests {
         write("proc/8/cgroup", "4:cpu:/docker/1f\n0::/\n");
         write("proc/9/cgroup", "0::/\n");
         let mut owners = ThreadOwners::new(Root::at(folder.path()));
-        let of = |owners: &mut ThreadOwners, pid| owners.group(0, pid);
+        let of = |owners: &mut ThreadOwners, pid| owners.group(0, pid, MonotonicTime::default());
         assert_eq!(of(&mut owners, 7).as_deref(), Some("/system.slice/a.service"));
         assert_eq!(of(&mut owners, 8).as_deref(), Some("/docker/1f"));
         assert_eq!(of(&mut owners, 9).as_deref(), Some("/"));
@@ -134,6 +189,52 @@ mod tests {
         };
         assert_eq!(at(1).as_deref(), Some("first"));
         write("second");
-        assert_eq!((at(2).as_deref(), at(7).as_deref()), (Some("first"), Some("second")));
+        assert_eq!(
+            (at(1).as_deref(), at(2).as_deref()),
+            (Some("first"), Some("second")),
+            "it has another name"
+        );
+    }
+
+    /// A machine whose process 8 began at `start`, in ticks.
+    fn machine(folder: &std::path::Path, name: &str, start: u64) {
+        let write = |file: &str, text: &str| howlate_testing::write_below(folder, file, text);
+        write("proc/8/status", "Tgid:\t8\n");
+        write("proc/8/comm", name);
+        write("proc/8/cgroup", &format!("0::/{name}.service\n"));
+        write("proc/8/stat", &format!("8 ({name}) R{} {start} {} 0 0", " 0".repeat(18), "0 ".repeat(18)));
+    }
+
+    #[test]
+    fn who_has_the_id_of_an_ended_thread_is_somebody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let second = |second: i64| MonotonicTime::from_nanos(second * 1_000_000_000);
+        let mut owners = ThreadOwners::new(Root::at(folder.path()));
+        let seen = |owners: &mut ThreadOwners, name: &str, at| {
+            owners.of_seen_thread(8, name, at).map(|owner| owner.process)
+        };
+        machine(folder.path(), "hog", 0);
+        owners.at(second(3));
+        assert_eq!(seen(&mut owners, "hog", second(2)).as_deref(), Some("hog"));
+        // Far enough in the future for any difference of the two clocks.
+        machine(folder.path(), "innocent", 1_000_000_000_000);
+        owners.at(second(4));
+        assert_eq!(seen(&mut owners, "hog", second(2)), None);
+        assert_eq!((owners.command(8, "hog", second(2)), owners.group(0, 8, second(2))), (None, None));
+        assert_eq!(owners.of_thread(8).map(|owner| owner.process).as_deref(), Some("innocent"));
+    }
+
+    #[test]
+    fn who_was_looked_up_before_it_had_its_name_is_looked_up_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut owners = ThreadOwners::new(Root::at(folder.path()));
+        let mut process_at = |second: i64, name: &str| {
+            let at = MonotonicTime::from_nanos(second * 1_000_000_000);
+            machine(folder.path(), name, 0);
+            owners.at(at);
+            owners.of_seen_thread(8, name, at).map(|owner| owner.process)
+        };
+        assert_eq!(process_at(1, "sh").as_deref(), Some("sh"));
+        assert_eq!(process_at(2, "hog").as_deref(), Some("hog"));
     }
 }

@@ -203,6 +203,10 @@ impl LastReading {
         let looked_at = u64::from(stack != NOT_SAMPLED);
         let reason = ReasonWaits { stack, waits: waits_of(slept, sleeps.max(1)), sampled: looked_at };
         self.name = activity.name;
+        // Read between fork and execve, it was the parent's.
+        if tid == self.pid {
+            self.process.clone_from(&self.name);
+        }
         (self.schedstat, self.sleeps, self.asleep, self.changed) =
             (schedstat, activity.sleeps, activity.asleep, now);
         ThreadWaits {
@@ -262,6 +266,17 @@ mod tests {
         assert_eq!(new.reasons[0].stack, 1);
         let Waits { time, count, longest } = new.reasons[0].waits;
         assert_eq!((time, count, longest), (Span::from_millis(240), 4, Span::from_millis(60)));
+    }
+
+    #[test]
+    fn a_process_has_the_name_of_the_program_that_it_became() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "R (running)", "0", (10, 0, 1), 1);
+        howlate_testing::write_below(folder.path(), "proc/7/comm", "sh\n");
+        let mut reader = ProcWaitReader::begin(Root::at(folder.path())).unwrap();
+        write(folder.path(), "R (running)", "0", (30, 0, 1), 1);
+        let waits = reader.update(7, clock::now()).unwrap();
+        assert_eq!((waits.name.as_str(), waits.process.as_str()), ("loop", "loop"));
     }
 
     #[test]
