@@ -15,6 +15,7 @@
 #define WAKING 0x200 /* TASK_WAKING of include/linux/sched.h: it is moved as it is woken */
 #define ROOM (1 << 20) /* bytes for late waits that user space has not read yet; of them, half for such with their turns */
 #define SHORT 4000 /* interrupts and softirqs below count as time of whom they came upon, */
+#define BRIEF 50000 /* a thread of a group without time runs for less before it is set aside: in the kernel, on its way out */
 #define SLEEPERS 4096 /* that may be woken by a timer and not have run yet; of two that share a place the later one is known */
 #define UNPARTED 5000000 /* unless nothing else has parted that for so long: a CPU without interrupts is one that stood still */
 
@@ -47,7 +48,7 @@ struct cpu {
 	u32 hard, soft; /* the interrupt or softirq that it is in, from 1 */
 	u32 hard_kind;
 	u32 soft_told; /* who had the CPU before the softirq is in the ring */
-	u32 pad;
+	u32 held; /* the wait of the current thread is not over */
 	struct asked asked; /* of the current thread */
 };
 
@@ -84,6 +85,10 @@ struct thread {
 	u64 longest[2];
 	u64 armed; /* when it last set a timer to a time that had passed */
 	u64 losses; /* of its CPU, until it last got one */
+	u64 held; /* its account when it last got a CPU without an end of its wait, as its group had no time left */
+	u64 held_here; /* and for how long it had waited for that CPU */
+	u64 before; /* the part of its wait until its group had no time left, on the CPU where that was, and */
+	u64 brief; /* how long it had a CPU meanwhile */
 	struct loop loop;
 	u32 late, came_from;
 	u32 preempted, pad; /* it last waited because it had lost its CPU */
@@ -418,11 +423,20 @@ static __always_inline struct timer *woken_by(struct task_struct *p, struct thre
 	return timer;
 }
 
+/* How long it waited for the CPU that it gets: unless it was moved since, also before its group had no time left. */
+static __always_inline u64 here_in_all(struct thread *t, u64 account, u64 at_last)
+{
+	return at_last >= account - t->held ? at_last + t->before : at_last;
+}
+
 /* A thread has got a CPU: its wait since it last had one, or its lateness by the timer that woke it. Where its account does not say
  * how long it waited, it did since that timer was served. */
 static __always_inline void ran(struct task_struct *p, struct thread *t, u64 ended, u64 account, u64 at_last)
 {
-	u64 waited = account - t->waited, losses = losses_of(p);
+	u64 waited = account - t->waited + t->brief, losses = losses_of(p);
+	if (t->before && at_last < waited)
+		at_last = here_in_all(t, account, at_last);
+	t->before = t->brief = 0;
 	struct timer *timer = woken_by(p, t);
 	u32 unknown = t->stage == NEW || (s64)waited < 0;
 	if (unknown)
@@ -459,6 +473,27 @@ static __always_inline void came_untold(struct cpu *c, struct task_struct *p, u6
 		return;
 	ran(p, t, came, p->sched_info.run_delay, ~0ull);
 	t->losses -= !!ready;
+}
+
+/* A thread leaves the CPU that it got while its group had no time left. If it was set aside at once, its wait goes on; otherwise it
+ * was over when it got the CPU. */
+static __always_inline void held_leaves(struct cpu *c, struct task_struct *p, u64 now, u32 kind)
+{
+	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
+	if (!t || t->stage == OVER)
+		return;
+	u64 here = t->held_here, ran_for = now - c->ran_from;
+	u32 lost = kind & STAYS_READY ? 1 : 0;
+	/* What it loses now is no loss before. */
+	t->losses += lost;
+	if (kind & SET_ASIDE && ran_for <= BRIEF) {
+		t->before = here + ran_for;
+		t->brief += ran_for;
+		return;
+	}
+	t->before = 0;
+	ran(p, t, c->ran_from, t->held, here);
+	t->losses -= lost;
 }
 
 static __always_inline struct cpu *of(struct rq *rq)
@@ -499,6 +534,9 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		kind |= throttled(prev) ? STAYS_READY | SET_ASIDE : STAYS_READY;
 	had_cpu(c, now, kind, prev);
 	c->asked = (struct asked){};
+	if (c->held && c->current == prev->pid)
+		held_leaves(c, prev, now, kind);
+	c->held = 0;
 	c->current = next->pid;
 	c->ran_from = now;
 	c->ran_before = account_of(next);
@@ -510,7 +548,14 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	u64 queued = next->sched_info.last_queued, clock = next->se.cfs_rq->rq->clock;
 	u64 at_last = queued && clock > queued ? clock - queued : 0;
-	ran(next, t, now, next->sched_info.run_delay + at_last, at_last);
+	u64 account = next->sched_info.run_delay + at_last;
+	if (t->stage == KNOWN && is_to_be_throttled(next)) {
+		t->held_here = t->before ? here_in_all(t, account, at_last) : at_last;
+		t->held = account;
+		c->held = 1;
+		return 0;
+	}
+	ran(next, t, now, account, at_last);
 	return 0;
 }
 

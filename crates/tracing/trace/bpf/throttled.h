@@ -17,3 +17,11 @@ static __always_inline u32 throttled(struct task_struct *p)
 		return alone->throttled;
 	return bpf_core_field_exists(struct cfs_rq, throttle_count) && p->se.cfs_rq->throttle_count > 0;
 }
+
+/* Whether `p`, which gets a CPU, is to be dequeued by itself before it returns to user space: its group has no time left. */
+static __always_inline u32 is_to_be_throttled(struct task_struct *p)
+{
+	struct task_struct___throttled *alone = (void *)p;
+	return bpf_core_field_exists(alone->throttled) && bpf_core_field_exists(struct cfs_rq, throttle_count) &&
+	       p->prio >= REAL_TIME && p->se.cfs_rq->throttle_count > 0;
+}

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{CpuHolder, HolderKind, MonotonicTime, Occupant, Span, TracedSleep};
+use howlate_linux::clock;
+use howlate_model::{CpuHolder, HolderKind, MonotonicTime, Occupant, Span, TracedSleep, WaitClock};
 use howlate_procfs::{Cgroup, CpuCgroups, CpuQuota, ProcessStat, Root};
 
 /// A runnable thread that waits this long for an idle CPU is throttled: leaving idle takes less.
@@ -31,22 +32,32 @@ impl QuotaLookup {
         Self { root, remembered: HashMap::new() }
     }
 
-    /// Names the quota where it kept the thread: the kernel reported it when the thread left its CPU, or the CPU was idle.
-    pub(super) fn annotate(&mut self, sleep: &mut TracedSleep) {
-        if !sleep.throttled && !sleep.occupants.iter().any(waits_for_idle_cpu) {
+    /// Names the quota where it kept the thread: the kernel reported it when the thread left its CPU, or `since` a time within its wait,
+    /// or the CPU was idle.
+    pub(super) fn annotate(&mut self, sleep: &mut TracedSleep, since: Option<MonotonicTime>) {
+        let since = if sleep.throttled { Some(sleep.waking) } else { since };
+        if since.is_none() && !sleep.occupants.iter().any(waits_for_idle_cpu) {
             return;
         }
         let name = match self.limited_group(sleep.tid, sleep.switched_in.unwrap_or_default()) {
             LimitedGroup::One(name) => name,
-            LimitedGroup::No if !sleep.throttled => return,
+            LimitedGroup::No if since.is_none() => return,
             LimitedGroup::Several | LimitedGroup::No => String::new(),
         };
-        attribute_to(sleep, &CpuHolder { holder: HolderKind::Quota, pid: None, name });
+        let quota = CpuHolder { holder: HolderKind::Quota, pid: None, name };
+        for occupant in sleep.occupants.iter_mut().filter(|occupant| waits_for_idle_cpu(occupant)) {
+            occupant.who = quota.clone();
+        }
+        if let Some(since) = since {
+            attribute_since(sleep, since, quota);
+        }
     }
 
-    /// A thread may have ended since: then its last known group is used.
+    /// A thread may have ended since, and another may have its id: then its last known group is used.
     fn limited_group(&mut self, tid: u32, at: MonotonicTime) -> LimitedGroup {
-        if ProcessStat::read(&self.root, tid).is_none() {
+        let ahead = clock::offset_from_monotonic(WaitClock::Boottime);
+        let is_it = ProcessStat::read(&self.root, tid).is_some_and(|stat| stat.existed(at, ahead, true));
+        if !is_it {
             let remembered = self.remembered.get(&tid).filter(|(then, _)| at.since(*then) < MAX_AGE);
             return remembered.map_or(LimitedGroup::No, |(_, name)| LimitedGroup::One(name.clone()));
         }
@@ -77,16 +88,16 @@ fn waits_for_idle_cpu(occupant: &Occupant) -> bool {
     occupant.who.holder == HolderKind::Idle && occupant.ns >= MIN_IDLE_WAIT
 }
 
-fn attribute_to(sleep: &mut TracedSleep, quota: &CpuHolder) {
-    if sleep.throttled {
-        let ns = sleep.switched_in.map_or(Span::ZERO, |until| until.since(sleep.waking));
-        sleep.occupants = vec![Occupant { who: quota.clone(), ns, from: Some(sleep.waking) }];
-        sleep.unnamed = Span::ZERO;
-        return;
+/// From then on the quota kept it from its CPU, whatever had that.
+fn attribute_since(sleep: &mut TracedSleep, since: MonotonicTime, quota: CpuHolder) {
+    sleep.occupants.retain(|occupant| occupant.from.is_some_and(|from| from < since));
+    for occupant in &mut sleep.occupants {
+        occupant.ns = occupant.ns.min(occupant.from.map_or(Span::ZERO, |from| since.since(from)));
     }
-    for occupant in sleep.occupants.iter_mut().filter(|occupant| waits_for_idle_cpu(occupant)) {
-        occupant.who = quota.clone();
-    }
+    // The unknown part is at the start.
+    sleep.unnamed = sleep.unnamed.min(since.since(sleep.waking));
+    let ns = sleep.switched_in.map_or(Span::ZERO, |until| until.since(since));
+    sleep.occupants.push(Occupant { who: quota, ns, from: Some(since) });
 }
 
 #[cfg(test)]
@@ -103,7 +114,7 @@ mod tests {
         let by = WakeSource::NotSeen { slack: Span::ZERO, runnable_known: true };
         let woken = TracedSleep::new(7, at(second), by);
         let mut sleep = TracedSleep { throttled: true, switched_in: Some(at(second)), ..woken };
-        quotas.annotate(&mut sleep);
+        quotas.annotate(&mut sleep, None);
         sleep.occupants[0].who.name.clone()
     }
 
@@ -118,6 +129,10 @@ mod tests {
         write("sys/fs/cgroup/a.slice/cpu.max", "10000 40000\n");
         let mut quotas = QuotaLookup::new(Root::at(folder.path()));
         assert_eq!(attributed_to(&mut quotas, 1), "/a.slice");
+        // Another has its id, which began far in the future for any difference of the two clocks.
+        write("proc/7/stat", &format!("7 (b) R{} 1000000000000 1", " 0".repeat(18)));
+        write("proc/7/cgroup", "0::/b.slice\n");
+        assert_eq!(attributed_to(&mut quotas, 2), "/a.slice");
         std::fs::remove_dir_all(folder.path().join("proc/7")).unwrap();
         assert_eq!(
             (attributed_to(&mut quotas, 2).as_str(), attributed_to(&mut quotas, 9).as_str()),

@@ -7,7 +7,9 @@ use howlate_model::{
 };
 
 use super::quotas::QuotaLookup;
-use super::ring::{CpuRings, RingEvent, SAME_SWITCH, SwitchOut, between, summarised_between, switch_out};
+use super::ring::{
+    CpuRings, RingEvent, SAME_SWITCH, SwitchOut, between, summarised_between, switch_out, throttled_since,
+};
 use crate::fields::FieldReader;
 use crate::irq_names::InterruptNames;
 use crate::occupant::thread;
@@ -170,7 +172,8 @@ impl LateRecord {
         let sleep = &mut wait.sleep;
         (sleep.occupants, sleep.unnamed) = (occupants, unnamed.plus(not_here));
         sleep.throttled = left == Some(SwitchOut::Throttled);
-        quotas.annotate(sleep);
+        let since = throttled_since(at_first, self.thread_info.tid, self.began(), self.ended);
+        quotas.annotate(sleep, since);
         wait
     }
 
@@ -375,6 +378,36 @@ mod tests {
         assert_eq!(away.policy.unwrap().to_string(), "nice:5");
         assert!(Message::parse(&bytes[..90]).is_none(), "it is cut short");
     }
+
+    // 3.0            4.5     4.53                  9.0 ms
+    // |--------------|-------|---------------------|
+    // another has    gets it, in the kernel;       runs
+    // the CPU        then its group has no time
+    #[test]
+    fn in_a_wait_the_quota_counts_from_where_it_began() {
+        let turn = |until, id, kind, name: &[u8; 3]| {
+            let mut event = RingEvent { until: MonotonicTime::from_nanos(until), id, kind, name: [0; 16] };
+            event.name[..3].copy_from_slice(name);
+            event
+        };
+        let events = [
+            turn(9_000_000, 6, 0, b"hog"),
+            turn(4_530_000, 8, STAYS_READY_SET_ASIDE, b"own"),
+            turn(4_500_000, 5, 0, b"hog"),
+            turn(3_000_000, 8, STAYS_READY_SET_ASIDE & 0x100, b"own"),
+        ];
+        let bytes = record([9_000_000, 6_000_000, 6_000_000, 0], [8, 7, 0, 1, 0, 0, 0, 0], &events);
+        let mut quotas = QuotaLookup::new(Root::at("/nonexistent"));
+        let late = LateRecord::parse(&bytes).unwrap();
+        let sleep = late.complete(&CpuRings::none(), &mut InterruptNames::default(), &mut quotas).sleep;
+        let occupants: Vec<_> =
+            sleep.occupants.iter().map(|occupant| (occupant.who.holder, occupant.ns.as_nanos())).collect();
+        assert_eq!(occupants, [(HolderKind::Thread, 1_500_000), (HolderKind::Quota, 4_500_000)]);
+        assert!(!sleep.throttled, "it lost its CPU to another");
+    }
+
+    /// It left its CPU ready to run, as its group had no time left: `bpf/late.h`.
+    const STAYS_READY_SET_ASIDE: u32 = 0x300;
 
     /// The ring was overwritten before it was read; the occupants were sent with the record, the last one first.
     #[test]

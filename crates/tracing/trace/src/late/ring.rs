@@ -283,6 +283,24 @@ pub(super) fn switch_out(events: &[RingEvent], tid: u32, at: MonotonicTime) -> O
     }
 }
 
+/// From when on a thread waited for the quota of its cgroup, in a wait between two times: since it last got the CPU before it was
+/// throttled. It runs in the kernel until then.
+pub(super) fn throttled_since(
+    events: &[RingEvent],
+    tid: u32,
+    from: MonotonicTime,
+    until: MonotonicTime,
+) -> Option<MonotonicTime> {
+    let first = events.partition_point(|event| event.until < from);
+    let within = events.iter().enumerate().skip(first).take_while(|(_, event)| event.until < until);
+    let is_its = |event: &RingEvent| event.id == tid && event.occupant().is_thread();
+    let mut throttled = within.filter(|(_, event)| is_its(event) && event.kind & SET_ASIDE != 0);
+    let (place, event) = throttled.next()?;
+    let got_it =
+        place.checked_sub(1).and_then(|before| events.get(before)).map_or(event.until, |before| before.until);
+    Some(got_it.clamp(from, until))
+}
+
 /// Reads a ring backwards until an event that ended at `from` or before, or until events that were overwritten meanwhile. Each chunk is
 /// checked for overwriting right after it was read, so that later writes do not invalidate it.
 fn read_back(

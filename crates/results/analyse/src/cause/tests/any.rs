@@ -117,7 +117,8 @@ proptest! {
         sleep.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns), from: None }).collect();
         let wakeup = Wakeup { ran: at(2_000), ..WAKEUP };
         let decomposed = decompose(wakeup, None, &[sleep], false).unwrap();
-        let waited: Vec<_> = decomposed.wakeup.parts.iter().filter(|part| part.cause.part == Part::Waiting).collect();
+        let is_wait = |part: Part| matches!(part, Part::Waiting | Part::LazyPreemption);
+        let waited: Vec<_> = decomposed.wakeup.parts.iter().filter(|part| is_wait(part.cause.part)).collect();
         prop_assert_eq!(waited.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), total);
         prop_assert!(waited.iter().all(|part| part.cause.kind != CauseKind::Unexplained));
     }
