@@ -229,6 +229,8 @@ mod tests {
         }
         let [count] = spinners.end(&mut |gap| gaps.push(gap))[..] else { panic!("one thread spins") };
         assert_eq!(gaps.len() as u64 + count.lost, count.gaps);
+        let sum = gaps.iter().fold(Span::ZERO, |sum, gap| sum.plus(gap.length));
+        assert!(count.lost > 0 || sum == count.total, "{sum:?} of {count:?}");
         assert!(count.turns > count.gaps && count.lasted >= Span::from_millis(60));
         assert!(gaps.windows(2).all(|pair| pair[0].from <= pair[1].from));
         assert!(gaps.iter().all(|gap| gap.from >= start && gap.length <= count.longest));

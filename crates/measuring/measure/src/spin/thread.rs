@@ -61,7 +61,7 @@ impl SpinningThread {
         self.gate.wait();
         let (waited_before, start) = (waited(), clock::now());
         let (tick, out) = (self.tick, &mut self.out);
-        let (mut gaps, mut total, mut longest) = (0, 0, 0);
+        let (mut gaps, mut total, mut longest) = (0, Span::ZERO, Span::ZERO);
         let mut last = start;
         let duration = self.duration.map_or(u64::MAX, |duration| tick.ticks(duration));
         let totals =
@@ -71,7 +71,8 @@ impl SpinningThread {
                 let from = clock::now().minus(length).max(last);
                 last = from.plus(length);
                 out.push(Wakeup { expected: from, ran: last });
-                (gaps, total, longest) = (gaps + 1, total + passed, longest.max(passed));
+                // Of the rounded lengths, so that the sum is that of the gaps.
+                (gaps, total, longest) = (gaps + 1, total.plus(length), longest.max(length));
             });
         let LoopTotals { iterations, shortest, elapsed } = totals;
         SpinCount {
@@ -81,8 +82,8 @@ impl SpinningThread {
             turns: iterations,
             shortest: tick.span(shortest),
             gaps,
-            total: tick.span(total),
-            longest: tick.span(longest),
+            total,
+            longest,
             lost: 0,
             waited: waited_before.and_then(|before| Some(waited()?.minus(before))),
             moved: sched::affinity().is_ok_and(|now| now != CpuSet::from_iter([self.cpu])),
