@@ -130,7 +130,11 @@ impl<'a> MetricRow<'a> {
 /// `key="value",…`, with names and values escaped for Prometheus and terminals.
 pub(crate) fn labelled(labels: &[(&str, String)]) -> String {
     let label = |(key, value): &(&str, String)| {
-        let value = legible_lines(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let value = legible_lines(value)
+            .replace('\t', "\\t")
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n");
         format!("{}=\"{value}\"", key.replace('-', "_"))
     };
     labels.iter().map(label).collect::<Vec<_>>().join(",")
@@ -408,5 +412,6 @@ mod tests {
     fn what_ends_a_label_is_escaped() {
         let labels = labelled(&[("host-load", "cmd:\"a\\b\"\n".to_owned())]);
         assert_eq!(labels, r#"host_load="cmd:\"a\\b\"\n""#);
+        assert_eq!(labelled(&[("name", "a\tb\rc\u{1b}".to_owned())]), r#"name="a\\tb\\rc\\u{1b}""#);
     }
 }

@@ -150,6 +150,14 @@ fn an_incident_is_told_part_by_part() {
 }
 
 #[test]
+fn there_are_at_least_as_many_late_waits_as_the_groups_have() {
+    let mut report = incident_report(vec![incident()]);
+    assert!(report.title().contains("1 of about 3 late waits"), "{}", report.title());
+    report.recording.minutes[0].groups[0].late = 10;
+    assert!(report.title().contains("1 of about 10 late waits"), "{}", report.title());
+}
+
+#[test]
 fn a_limit_that_follows_the_machine_is_told_with_the_percentile_and_at_each_incident() {
     let late = Incident { late_above: Some(Span::from_micros(2_100)), ..incident() };
     let all = IncidentReport { late_above: Some("p99.9".parse().unwrap()), ..incident_report(vec![late]) };

@@ -46,10 +46,16 @@ impl IncidentReport {
         }
     }
 
-    /// Late waits without an incident.
+    /// Late waits without an incident. If there were any, at least as many as the groups have more than are kept: of the recorder's own
+    /// waits there is no incident.
     pub fn not_kept(&self) -> u64 {
         let missing = self.recording.missing();
-        missing.left_out.saturating_add(missing.lost)
+        let groups = self.recording.minutes.iter().flat_map(|minute| &minute.groups);
+        let counted = groups.map(|group| group.late).fold(0, u64::saturating_add);
+        match missing.left_out.saturating_add(missing.lost) {
+            0 => 0,
+            not_kept => not_kept.max(counted.saturating_sub(self.all())),
+        }
     }
 
     /// Whether no recorder was running. A running one has not yet counted the current minute.

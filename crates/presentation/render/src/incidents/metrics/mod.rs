@@ -7,6 +7,8 @@ use howlate_analyse::incidents::LateCounts;
 use howlate_model::Distribution;
 use jiff::Timestamp;
 
+use crate::untrusted_text::legible;
+
 pub use protobuf::late_metrics_protobuf;
 pub use text::late_metrics;
 
@@ -43,7 +45,14 @@ enum MetricValue<'a> {
 
 fn families(counts: &LateCounts) -> Vec<MetricFamily<'_>> {
     let all = [Some(waits(counts)), Some(held_up(counts)), Some(not_kept(counts)), last_minute(counts)];
-    all.into_iter().flatten().collect()
+    let mut all: Vec<_> = all.into_iter().flatten().collect();
+    // Here, so that both formats have the same labels.
+    for (_, name) in
+        all.iter_mut().flat_map(|family| &mut family.series).flat_map(|series| &mut series.labels)
+    {
+        *name = legible(name).into_owned();
+    }
+    all
 }
 
 fn waits(counts: &LateCounts) -> MetricFamily<'_> {

@@ -107,8 +107,11 @@ mod tests {
     fn each_family_stands_behind_its_length_and_a_histogram_has_both_kinds_of_buckets() {
         let mut waits = Distribution::default();
         [40_000, 3_000_000, 3_100_000].into_iter().for_each(|ns| waits.record(Latency::from_nanos(ns)));
-        let counts =
-            LateCounts { waits: [("nginx".to_owned(), waits)].into(), dropped: 7, ..LateCounts::default() };
+        let counts = LateCounts {
+            waits: [("ng\tinx\u{1b}\r".to_owned(), waits)].into(),
+            dropped: 7,
+            ..LateCounts::default()
+        };
         let bytes = late_metrics_protobuf(&counts);
         // Lengths stand where a message's keys would: take the families out one by one.
         let (first, rest) = split(&bytes);
@@ -121,7 +124,7 @@ mod tests {
         let metric = values(first, 4)[0].bytes().to_vec();
         let labels: Vec<String> =
             values(&metric, 1).iter().map(|label| values(label.bytes(), 2)[0].text()).collect();
-        assert_eq!(labels, ["process", "nginx"]);
+        assert_eq!(labels, ["process", r"ng\tinx\u{1b}\r"], "as in the text");
         let histogram = values(&metric, 7)[0].bytes().to_vec();
         assert_eq!(values(&histogram, 1), [FieldValue::Number(3)]);
         assert_eq!(values(&histogram, 3).len(), BOUNDS.len());
