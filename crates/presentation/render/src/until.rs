@@ -1,5 +1,6 @@
 //! The state of a run with `--until`, in sentences.
 
+use howlate_analyse::sequential::slowest_change;
 use howlate_analyse::sequential::{
     Decision, DecisionInterval, IntervalUnit, Progress, RunLengths, progress_of,
 };
@@ -64,7 +65,7 @@ fn evidence(analysis: &Analysis, result: &Progress) -> String {
 /// Rates are per hour in the analysis.
 const AN_HOUR: Span = Span::from_secs(3_600);
 
-/// `3 times in 4 h 10 min, 0.12 to 2.40 per hour (95 %, however often you look; late wake-ups within 60 s count once)`.
+/// `3 times in 4 h 10 min, 0.12 to 2.40 per hour (95 % for a rate that changes within 24 s, however often you look; late wake-ups within 60 s count once)`.
 fn rate(result: &Progress) -> String {
     let times = match result.events.unwrap_or_default() {
         0 => "never exceeded".to_owned(),
@@ -92,11 +93,18 @@ fn rate(result: &Progress) -> String {
     let spell = result
         .spell
         .map_or_else(String::new, |spell| format!("; late wake-ups within {} count once", rough(spell)));
+    let scope = covered(result.figure);
     format!(
-        "{times} in {}{rate} ({}, however often you look{spell})",
+        "{times} in {}{rate} ({}{scope}, however often you look{spell})",
         rough(result.covered),
         confidence(result)
     )
+}
+
+/// The changes of a rate that its decision covers.
+fn covered(figure: StopRule) -> String {
+    let covered = |interval| format!(" for a rate that changes within {}", rough(slowest_change(interval)));
+    figure.interval().map_or_else(String::new, covered)
 }
 
 fn percentile(percent: f64, result: &Progress) -> String {
@@ -186,7 +194,10 @@ pub fn lengths(lengths: &RunLengths, width: usize) -> String {
         format!("  refuted if it is exceeded {} within {}", times(events), rough(*time))
     }));
     if !lengths.holds.is_empty() {
-        lines.push("With 95 % confidence, however often it is looked at meanwhile.".to_owned());
+        lines.push(format!(
+            "With 95 % confidence{}, however often it is looked at meanwhile.",
+            covered(lengths.figure)
+        ));
     }
     lines.iter().map(|line| format!("{}\n", wrapped(line, width, 2))).collect()
 }
@@ -299,13 +310,13 @@ mod tests {
     fn a_rate_is_told_with_what_it_rests_on() {
         assert_eq!(
             sentence(&["other"], 216, None),
-            "`max<100us: 1 per hour` holds: never exceeded in 3 h 36 min, which is at most 1.00 per hour (95 %, however often you \
-             look; late wake-ups within 1 min 00 s count once)."
+            "`max<100us: 1 per hour` holds: never exceeded in 3 h 36 min, which is at most 1.00 per hour (95 % for a rate that \
+             changes within 24.0 s, however often you look; late wake-ups within 1 min 00 s count once)."
         );
         assert_eq!(
             sentence(&["other"], 60, None),
-            "`max<100us: 1 per hour` is undecided: never exceeded in 1 h 00 min, which is at most 3.34 per hour (95 %, however often \
-             you look; late wake-ups within 1 min 00 s count once); at this rate it needs about 3 h 35 min in all."
+            "`max<100us: 1 per hour` is undecided: never exceeded in 1 h 00 min, which is at most 3.34 per hour (95 % for a rate that \
+             changes within 24.0 s, however often you look; late wake-ups within 1 min 00 s count once); at this rate it needs about 3 h 35 min in all."
         );
         let refuted = sentence(&["other"], 216, Some(0));
         assert!(refuted.starts_with("`max<100us: 1 per hour` is refuted: exceeded "), "{refuted}");

@@ -8,9 +8,15 @@ const SHORTEST_SPELL: Span = Span::from_secs(1);
 /// Longest spell: what is further apart has not come together, however rare events are to be.
 const LONGEST_SPELL: Span = Span::from_secs(60);
 /// How many spells fit into the time in which one event is allowed: enough that a machine that is always late is found out soon, but
-/// few enough that one that drifts for a while is not counted again and again. In simulation, decisions hold if the machine forgets
-/// within a 10th of that time; with spells of a 20th they do not.
+/// few enough that one that drifts for a while is not counted again and again.
 const SPELLS_PER_INTERVAL: u64 = 8;
+
+/// The slowest change of a rate that decisions cover, if one event is allowed per `interval`: two fifths of a spell. In simulation
+/// (`cargo xtask bench statistics`) decisions hold where a level wanders over 5 s and spells last 12 s; where it wanders over as much as a
+/// spell, one in seven is wrong.
+pub fn slowest_change(interval: Span) -> Span {
+    Span::from_nanos(spell(interval).as_nanos() / 5 * 2)
+}
 
 /// The shortest time in which one event may be allowed: with less, spells would be shorter than many disturbances.
 pub(crate) const LEAST_INTERVAL: Span = Span::from_secs(20);
@@ -94,6 +100,16 @@ mod tests {
             all.add(block);
         }
         all
+    }
+
+    /// Where a level wanders over 60 s, one in seven decisions about one event in 750 s is wrong.
+    #[test]
+    fn a_change_as_long_as_a_spell_is_not_covered() {
+        for seconds in [20, 106, 750, 3_600] {
+            let interval = Span::from_secs(seconds);
+            assert!(slowest_change(interval) < Span::from_nanos(spell(interval).as_nanos() / 2), "{seconds}");
+        }
+        assert!(slowest_change(Span::from_secs(106)) > Span::from_secs(5));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod sign_test;
 mod tracker;
 
 pub use comparison::least_pairs;
+pub use exceedances::slowest_change;
 pub use progress::{Decision, DecisionInterval, IntervalUnit, Progress};
 pub use run_lengths::{RunLengths, run_lengths};
 pub use run_progress::progress_of;
