@@ -70,12 +70,6 @@ impl LatencyColumns {
         })
     }
 
-    /// Number of latencies in the column that holds `nanos`, and in higher ones.
-    pub fn reaching(&self, nanos: u64) -> u64 {
-        let from = index(nanos);
-        self.counts.iter().filter(|(place, _)| *place >= from).map(|(_, count)| count).sum()
-    }
-
     /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.counts.iter().map(|(_, count)| count).sum()
@@ -132,11 +126,5 @@ mod tests {
                 prop_assert_eq!(latencies.iter().filter(within).count() as u64, column.count);
             }
         }
-    }
-
-    #[test]
-    fn what_reaches_a_latency_is_counted() {
-        let columns = LatencyColumns::from_distribution(&counting(&[10, 100, 1_000, 10_000]));
-        assert_eq!((columns.reaching(100), columns.reaching(100_000), columns.reaching(0)), (3, 0, 4));
     }
 }

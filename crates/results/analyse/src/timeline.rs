@@ -40,11 +40,6 @@ impl TimeSlice {
         })
     }
 
-    /// Number of planned wake-ups in the column that holds `nanos`, and in higher ones.
-    pub fn reaching(&self, nanos: u64) -> u64 {
-        self.columns.reaching(nanos) + self.swallowed.reaching(nanos)
-    }
-
     /// Number of planned wake-ups.
     pub fn count(&self) -> u64 {
         self.columns.count() + self.swallowed.count()

@@ -23,8 +23,8 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
         kind: Chart::Percentiles,
         title: title(entries),
         about: "Latency by percentile; each step to the right leaves a tenth of the wake-ups. \
-                The best and the worst have bands: 95 % intervals that account for how much stretches of time differ; \
-                a run that is too short for one has none. Missed periods count with the latency they would have had."
+                The best and the worst have bands: 95 % intervals, for what changes within a hundredth \
+                of the run; a run that is too short for one, or for how slowly the machine changes, has none. Missed periods count with the latency they would have had."
             .to_owned(),
         left_out: None,
         panels: panels.iter().map(|panels| panel(panels, scale, deadline::common(entries))).collect(),
