@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use howlate_analyse::{LargerLatencies, Outcome, larger_latencies};
+use howlate_analyse::{LargerLatencies, Outcome, larger_latencies, slowest_covered};
 use howlate_model::Distribution;
 
 use crate::numbers::{count, rough, round};
@@ -13,14 +13,22 @@ const WORTH_TELLING: u64 = 1_000;
 
 /// The weakest bound on the maxima of several conditions.
 pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
-    let bound = outcomes.filter_map(Outcome::bound).min_by_key(|bound| bound.one_in)?;
+    let bounds = outcomes.filter_map(|outcome| Some((outcome, outcome.bound()?)));
+    let (outcome, bound) = bounds.min_by_key(|(_, bound)| bound.one_in)?;
     (bound.one_in > 1).then(|| match bound.one_in {
         ..WORTH_TELLING => "A longer run may well exceed the maximum: this one is too short to bound it.".to_owned(),
         one_in => format!(
-            "A longer run may exceed the maximum: up to 1 in {} wake-ups could be later (95 % confidence, clustering included).",
-            count(one_in)
+            "A longer run may exceed the maximum: up to 1 in {} wake-ups could be later (95 % confidence for what changes within {}, clustering included).",
+            count(one_in),
+            covered_changes(outcome)
         ),
     })
+}
+
+/// The slowest change that the confidence of a condition's intervals and bounds covers.
+pub(crate) fn covered_changes(outcome: &Outcome) -> String {
+    let (blocks, lasted) = outcome.planned_blocks().extent();
+    rough(slowest_covered(lasted.times(blocks)))
 }
 
 /// How often and how soon the maxima of several conditions may be exceeded, and the assumptions: of the condition with least evidence, or why there is no bound.

@@ -6,7 +6,7 @@ use howlate_analyse::{Analysis, Interval, Outcome};
 use howlate_model::{Distribution, HasProperties, Property, WorkKind};
 
 use crate::condition::joined;
-use crate::confidence::{larger_ones, left_out, what_the_maxima_support};
+use crate::confidence::{covered_changes, larger_ones, left_out, what_the_maxima_support};
 use crate::detail::Brevity;
 use crate::insights::what_this_means;
 use crate::numbers::{count, rough};
@@ -119,7 +119,8 @@ fn intervals(outcome: &Outcome) -> Option<String> {
     let (number, lasted) = blocks.extent();
     (!intervals.is_empty()).then(|| {
         format!(
-            "95 % intervals, from {} blocks of {}: {}.",
+            "95 % intervals for what changes within {}, from {} blocks of {}: {}.",
+            covered_changes(outcome),
             count(number),
             rough(lasted),
             intervals.join(", ")

@@ -1,6 +1,8 @@
 //! How often limits raise false alarms, a line each.
 
-use howlate_analyse::{Check, GateTrust, LEAST_SHARE, LimitVerdict, UnknownShare, gate_trust};
+use howlate_analyse::{
+    Check, GateTrust, LEAST_SHARE, LimitVerdict, UnknownShare, gate_trust, slowest_covered,
+};
 use howlate_model::Limit;
 
 use crate::numbers::rough;
@@ -32,7 +34,7 @@ fn doubt(trust: &GateTrust) -> f64 {
     trust.exceeds.unwrap_or(2.0)
 }
 
-/// `3 % (at most 20 %) of runs this long (30 s) would exceed it by chance.`
+/// `3 % (at most 20 %, for what changes within 300 ms) of runs this long (30 s) would exceed it by chance.`
 fn sentence(trust: &GateTrust) -> String {
     let (run, trusted) = (rough(trust.run), percent(trust.trusted));
     let after = trust.trusted_after.map(rough);
@@ -63,12 +65,16 @@ fn sentence(trust: &GateTrust) -> String {
     }
 }
 
-/// ` (2 to 30 %)`: the confidence interval; empty where its ends round to the same value.
+/// ` (2 to 30 %, for what changes within 300 ms)`: the confidence interval and what it covers; only that where its ends round to the same
+/// value.
 fn range(trust: &GateTrust) -> String {
+    let covers = format!("for what changes within {}", rough(slowest_covered(trust.run)));
     match trust.exceeds_between {
-        Some((low, high)) if percent(low) == percent(high) => String::new(),
-        Some((low, high)) if low < LEAST_SHARE => format!(" (at most {})", percent(high)),
-        Some((low, high)) => format!(" ({} to {})", percent(low).trim_end_matches(" %"), percent(high)),
+        Some((low, high)) if percent(low) == percent(high) => format!(" ({covers})"),
+        Some((low, high)) if low < LEAST_SHARE => format!(" (at most {}, {covers})", percent(high)),
+        Some((low, high)) => {
+            format!(" ({} to {}, {covers})", percent(low).trim_end_matches(" %"), percent(high))
+        }
         None => String::new(),
     }
 }
@@ -116,10 +122,10 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "3 % (at most 7 %) of runs this long (30.0 s) would exceed it by chance.",
-                "30 % (2 to 60 %) of runs this long (30.0 s) would exceed it by chance; 5 % takes runs of 1 min 35 s.",
-                "less than 1 % of runs this long (30.0 s) would exceed it by chance.",
-                "99 % (5 to 99 %) of runs this long (30.0 s) would exceed it, and no fewer of longer ones: the limit is too low here.",
+                "3 % (at most 7 %, for what changes within 300 ms) of runs this long (30.0 s) would exceed it by chance.",
+                "30 % (2 to 60 %, for what changes within 300 ms) of runs this long (30.0 s) would exceed it by chance; 5 % takes runs of 1 min 35 s.",
+                "less than 1 % (for what changes within 300 ms) of runs this long (30.0 s) would exceed it by chance.",
+                "99 % (5 to 99 %, for what changes within 300 ms) of runs this long (30.0 s) would exceed it, and no fewer of longer ones: the limit is too low here.",
                 &format!("{cannot}, for lack of events; 29 min 12 s without one would mean at most 5 %."),
                 &format!("{cannot}: there were too few events."),
                 &format!("{cannot}: it takes a longer run."),

@@ -185,7 +185,7 @@ struct ResultEntry<'a> {
     corrected_p50_interval_ns: Option<Interval>,
     #[serde(skip_serializing_if = "Option::is_none")]
     corrected_p99_interval_ns: Option<Interval>,
-    /// At most one wake-up in this many is later than the maximum, with 95 % confidence.
+    /// At most one wake-up in this many is later than the maximum, with 95 % confidence for what changes within a hundredth of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_exceeded_at_most_one_in: Option<u64>,
     /// What the maximum leaves open: how often, and how soon, it may be exceeded.

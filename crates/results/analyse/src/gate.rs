@@ -28,7 +28,7 @@ pub struct GateTrust {
     /// The share of such runs that exceed the limit, by chance alone; absent where this run does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exceeds: Option<f64>,
-    /// The range in which that share lies, with 95 % confidence; absent where it is not known.
+    /// The range in which that share lies, with 95 % confidence for what changes within a hundredth of the run; absent where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "(f64, f64)")]
     pub exceeds_between: Option<(f64, f64)>,

@@ -58,7 +58,7 @@ fn drift_in_words(outcome: &Outcome) -> Option<String> {
     let [step, without] = [sleeps.step, sleeps.without_delay].map(Latency::from_span);
     let slower = sleeps.step.as_secs_f64() / sleeps.without_delay.as_secs_f64().max(f64::MIN_POSITIVE) - 1.0;
     Some(format!(
-        "{} sleeps for a length instead of until a time: each delay moves all later iterations, which take {step} instead of {without} \
+        "{} sleeps for a length instead of until a time: each delay moves all later iterations, which took {step} on average instead of {without} \
          ({} longer).",
         name(outcome),
         percent(slower)
