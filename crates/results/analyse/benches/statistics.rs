@@ -1,4 +1,4 @@
-//! `cargo xtask bench statistics`, or `cargo bench … --bench statistics -- [TRIALS] [WORD] [seed=N]`: whether statements are true as often as their confidence promises.
+//! `cargo xtask bench statistics`, or `cargo bench … --bench statistics -- [TRIALS] [WORD] [seed=N] [machine=NAME]`: whether statements are true as often as their confidence promises.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot print fails")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark needs no named clock")]
@@ -7,10 +7,11 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use howlate_analyse::sequential::known;
+use howlate_analyse::sequential::progress_of;
 use howlate_analyse::simulation::{
     MeasurementPlan, RhythmScenario, Series, StatementTally, blocks_of_a_run, comparisons, equivalence,
-    gates, itself, precision, ranking, rate, rhythms, settings, single, sweeps,
+    gates, itself, merged, precision, ranking, rate, rhythms, settings, settings_that_help, single, steps,
+    sweeps,
 };
 
 /// The longest run until a percentile is known, in seconds: by then most runs have ended, also on a machine that drifts. With a shorter
@@ -22,7 +23,9 @@ fn main() -> ExitCode {
     let trials: u64 = args.iter().find_map(|arg| arg.parse().ok()).unwrap_or(1_000);
     let first: u64 = args.iter().find_map(|arg| arg.strip_prefix("seed=")?.parse().ok()).unwrap_or(0);
     let seeds = || first..first + trials;
-    let only = args.iter().find(|arg| arg.parse::<u64>().is_err() && !arg.starts_with("seed="));
+    let machine = args.iter().find_map(|arg| arg.strip_prefix("machine=")).unwrap_or_default();
+    let machines = || Series::MACHINES.into_iter().filter(|series| series.to_string().starts_with(machine));
+    let only = args.iter().find(|arg| arg.parse::<u64>().is_err() && !arg.contains('='));
     let is_selected = |name: &str| only.is_none_or(|only| name.contains(only.as_str()));
     let mut out = std::io::stdout();
     let mut broken = 0;
@@ -46,18 +49,33 @@ fn main() -> ExitCode {
         }
     }
     if is_selected("settings") {
-        for series in Series::MACHINES {
+        for series in machines() {
             show(series, settings(series, 8, seeds()));
+            show(series, settings_that_help(series, 8, seeds()));
+        }
+    }
+    if is_selected("steps") {
+        for series in machines() {
             show(series, sweeps(series, 24, 10, seeds()));
+            show(series, steps(series, seeds()));
+        }
+    }
+    if is_selected("itself") {
+        for series in machines() {
             show(series, itself(series, 80, seeds()));
         }
     }
+    if is_selected("merged") {
+        for series in machines() {
+            show(series, merged(series, 10, 10_000, seeds()));
+        }
+    }
     if is_selected("gate") {
-        for series in [Series::Independent, Series::Autoregressive, Series::HeavyTail, Series::Mixture] {
+        for series in machines() {
             show(series, gates(series, 60_000, seeds()));
         }
     }
-    for series in Series::MACHINES {
+    for series in machines() {
         for plan in MeasurementPlan::ALL {
             if is_selected(&format!("{plan:?}")) {
                 show(series, comparisons(series, plan, seeds()));
@@ -74,7 +92,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    for series in Series::MACHINES {
+    for series in machines() {
         for (quantile, within) in [(0.5, 0.05), (0.5, 0.1), (0.99, 0.1), (0.999, 0.1)] {
             if is_selected(&format!("precision-{quantile}-{within}")) {
                 show(series, precision(series, quantile, within, THREE_HOURS, seeds()));
@@ -105,7 +123,7 @@ fn longest_look(figure: &str) -> u128 {
     let time_block = |line: &_| {
         let start = Instant::now();
         analysis.add(line);
-        std::hint::black_box(known(&analysis));
+        std::hint::black_box(progress_of(&analysis));
         start.elapsed().as_micros()
     };
     lines.iter().map(time_block).max().unwrap_or_default()

@@ -4,11 +4,11 @@
 
 use std::ops::Range;
 
-use howlate_model::{Limit, LimitStatistic};
+use howlate_model::{Limit, LimitStatistic, Span};
 
 use super::recording::{SimulatedRun, track};
 use super::series::{LatencyGenerator, Series};
-use super::tally::{StatementTally, run_trials};
+use super::tally::{Scope, StatementTally, run_trials};
 use crate::compare::Track;
 use crate::gate::{LEAST_SHARE, gate_trust};
 use crate::limits::value;
@@ -31,6 +31,7 @@ pub fn gates(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTa
         let exceed = reference.iter().filter(|p99| **p99 > above).count();
         (share, Limit { statistic: P99, above }, exceed as f64 / reference.len() as f64)
     });
+    let scope = Scope::of_run(series, Span::from_millis(wakeups));
     run_trials(seeds, |seed| {
         let track = measure(series, wakeups, seed);
         let outcome = &track.analysis.outcomes()[0];
@@ -41,7 +42,7 @@ pub fn gates(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTa
             let Some((low, high)) = trust.exceeds_between else { continue };
             // Smaller shares are stated as `LEAST_SHARE`.
             let is_in_range = low <= truth.max(LEAST_SHARE) && truth <= high;
-            observations.push((format!("{run}: the range of the share"), Some(0.95), is_in_range));
+            observations.push(scope.observation(format!("{run}: the range of the share"), is_in_range));
             let is_larger = trust.exceeds.is_some_and(|exceeds| exceeds > truth);
             observations.push((format!("{run}: a larger share is told"), None, is_larger));
         }

@@ -9,6 +9,7 @@ mod rhythms;
 mod series;
 mod settings;
 mod single;
+mod staircases;
 mod stop_rules;
 mod tally;
 
@@ -18,8 +19,9 @@ pub use gates::gates;
 pub use rankings::ranking;
 pub use rhythms::{RhythmScenario, rhythms};
 pub use series::Series;
-pub use settings::{itself, settings, sweeps};
-pub use single::single;
+pub use settings::{itself, settings, settings_that_help, sweeps};
+pub use single::{merged, single};
+pub use staircases::steps;
 pub use stop_rules::{blocks_of_a_run, precision, rate};
 pub use tally::StatementTally;
 
@@ -91,8 +93,22 @@ mod tests {
     fn settings_without_effect_are_not_decided() {
         for series in [Series::Autoregressive, Series::TwoStates(2)] {
             assert_hold(series, &settings(series, 6, 0..seeds().end / 2));
+            assert_hold(series, &settings_that_help(series, 6, 0..seeds().end / 3));
             assert_hold(series, &sweeps(series, 12, 10, seeds()));
             assert_hold(series, &itself(series, 80, seeds()));
+        }
+    }
+
+    #[test]
+    fn statements_about_a_step_hold() {
+        assert_hold(Series::Autoregressive, &steps(Series::Autoregressive, seeds()));
+    }
+
+    /// Ten recordings of other times: what they say together holds, as little as that may be.
+    #[test]
+    fn statements_about_merged_recordings_hold() {
+        for series in [Series::Independent, Series::Autoregressive] {
+            assert_hold(series, &merged(series, 10, 6_000, 0..seeds().end / 2));
         }
     }
 

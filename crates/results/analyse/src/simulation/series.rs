@@ -23,6 +23,10 @@ pub enum Series {
     TwoStates(u32),
     /// Once in 20 s, all wake-ups of this many milliseconds are far later.
     Bursts(u32),
+    /// The level is a sine of this many seconds, as with the load of a day, and every hundredth latency has a heavy tail.
+    Sine(u32),
+    /// The level rises for this many seconds, and falls in a pause that grows with it, as with collected garbage.
+    Sawtooth(u32),
 }
 
 impl Series {
@@ -30,7 +34,7 @@ impl Series {
     pub const ALL: [Self; 4] = [Self::Independent, Self::Autoregressive, Self::Drifting(5), Self::Mixture];
 
     /// These, and series that change more slowly than runs last.
-    pub const MACHINES: [Self; 12] = [
+    pub const MACHINES: [Self; 16] = [
         Self::Independent,
         Self::Autoregressive,
         Self::HeavyTail,
@@ -41,19 +45,33 @@ impl Series {
         Self::Drifting(60),
         Self::TwoStates(2),
         Self::TwoStates(60),
+        Self::TwoStates(300),
+        Self::Bursts(10),
         Self::Bursts(30),
         Self::Bursts(300),
+        Self::Sine(600),
+        Self::Sawtooth(3),
     ];
 
     /// Correlation time of the level in wake-ups, and its standard deviation as a logarithm.
     fn level(self) -> (f64, f64) {
         match self {
-            Self::Independent | Self::HeavyTail | Self::Steps | Self::Bursts(_) => (1.0, 0.0),
+            Self::Independent
+            | Self::HeavyTail
+            | Self::Steps
+            | Self::Bursts(_)
+            | Self::Sine(_)
+            | Self::Sawtooth(_) => (1.0, 0.0),
             Self::Autoregressive => (500.0, 0.1),
             Self::Drifting(seconds) => (f64::from(seconds) * PER_SECOND, 0.2),
             Self::Mixture => (500.0, 0.05),
             Self::TwoStates(_) => (500.0, 0.02),
         }
+    }
+
+    /// Whether it has a phase.
+    const fn is_periodic(self) -> bool {
+        matches!(self, Self::Sine(_) | Self::Sawtooth(_))
     }
 
     /// The duration of its slowest change, or the time between two: a shorter run sees only a part.
@@ -62,7 +80,10 @@ impl Series {
             Self::Independent | Self::HeavyTail | Self::Steps => Span::ZERO,
             Self::Autoregressive => Span::from_millis(500),
             Self::Mixture => Span::from_secs(2),
-            Self::Drifting(seconds) | Self::TwoStates(seconds) => Span::from_secs(seconds.into()),
+            Self::Drifting(seconds)
+            | Self::TwoStates(seconds)
+            | Self::Sine(seconds)
+            | Self::Sawtooth(seconds) => Span::from_secs(seconds.into()),
             Self::Bursts(_) => BETWEEN_BURSTS,
         }
     }
@@ -79,6 +100,8 @@ impl fmt::Display for Series {
             Self::Steps => "steps".to_owned(),
             Self::TwoStates(seconds) => format!("states, {seconds} s"),
             Self::Bursts(millis) => format!("bursts, {millis} ms"),
+            Self::Sine(seconds) => format!("sine, {seconds} s"),
+            Self::Sawtooth(seconds) => format!("sawtooth, {seconds} s"),
         };
         f.pad(&name)
     }
@@ -109,6 +132,13 @@ const FAR: f64 = 0.02;
 const FAR_TAIL: f64 = 1.2;
 /// The step of [`Series::Steps`], in nanoseconds.
 const STEP: f64 = 4_000.0;
+/// The sine: its amplitude as a logarithm, and of the heavy tail the share and the exponent.
+const AMPLITUDE: f64 = 0.2;
+const RARELY_FAR: f64 = 0.01;
+const RARE_TAIL: f64 = 1.1;
+/// The sawtooth: how far it rises as a factor, and the pause of a full tooth, in wake-ups, which a tooth exceeds or falls short of by half.
+const RISES: f64 = 0.5;
+const PAUSE: f64 = 20.0;
 
 /// Generates the latencies of a machine, wake-up by wake-up.
 pub(crate) struct LatencyGenerator {
@@ -121,6 +151,10 @@ pub(crate) struct LatencyGenerator {
     is_slow: bool,
     /// The factor of the present long burst; 1 outside of bursts.
     burst: f64,
+    /// Where the sine or the tooth is, as a share of its length.
+    phase: f64,
+    /// Wake-ups that the present pause still holds up.
+    paused: f64,
 }
 
 impl LatencyGenerator {
@@ -128,8 +162,19 @@ impl LatencyGenerator {
     pub(crate) fn new(series: Series, seed: u64) -> Self {
         let random = fastrand::Rng::with_seed(seed);
         let (in_spell, in_burst) = (false, false);
-        let mut generator =
-            Self { series, random, level: 0.0, fast: 0.0, in_spell, in_burst, is_slow: false, burst: 1.0 };
+        let mut generator = Self {
+            series,
+            random,
+            level: 0.0,
+            fast: 0.0,
+            in_spell,
+            in_burst,
+            is_slow: false,
+            burst: 1.0,
+            phase: 0.0,
+            paused: 0.0,
+        };
+        generator.phase = if series.is_periodic() { generator.random.f64() } else { 0.0 };
         generator.is_slow = matches!(series, Series::TwoStates(_)) && generator.random.bool();
         if let Series::Bursts(millis) = series {
             let share = f64::from(millis) / (BETWEEN_BURSTS.as_secs_f64() * PER_SECOND);
@@ -157,6 +202,11 @@ impl LatencyGenerator {
             Series::HeavyTail => return single(self) * self.heavy_tail_factor(),
             Series::Steps => return STEP * (single(self) / STEP).ceil(),
             Series::Bursts(millis) => return single(self) * self.long_burst_factor(f64::from(millis)),
+            Series::Sine(seconds) => return single(self) * self.sine_factor(f64::from(seconds)),
+            Series::Sawtooth(seconds) => {
+                let level = self.tooth_factor(f64::from(seconds));
+                return single(self) * level + self.paused * 1e9 / PER_SECOND;
+            }
             Series::Autoregressive | Series::Drifting(_) | Series::Mixture | Series::TwoStates(_) => {}
         }
         let correlation = 1.0 - 1.0 / correlation_time;
@@ -198,6 +248,25 @@ impl LatencyGenerator {
             self.burst = 1.0;
         }
         if self.burst > 1.0 { self.burst * (0.3 * self.normal()).exp() } else { 1.0 }
+    }
+
+    fn sine_factor(&mut self, seconds: f64) -> f64 {
+        self.phase = (self.phase + 1.0 / (seconds * PER_SECOND)).fract();
+        let is_far = self.random.f64() < RARELY_FAR;
+        let far = if is_far { self.pareto(RARE_TAIL).min(1e6) } else { 1.0 };
+        far * (AMPLITUDE * (std::f64::consts::TAU * self.phase).sin()).exp()
+    }
+
+    /// The factor of the level; at the end of a tooth a pause begins.
+    fn tooth_factor(&mut self, seconds: f64) -> f64 {
+        self.paused = (self.paused - 1.0).max(0.0);
+        self.phase += 1.0 / (seconds * PER_SECOND);
+        if self.phase >= 1.0 {
+            // Teeth are of unequal length.
+            self.phase = 0.4 * (self.random.f64() - 0.5);
+            self.paused = PAUSE * (0.5 + self.random.f64());
+        }
+        1.0 + RISES * self.phase
     }
 
     /// The factor of spells and short bursts.

@@ -7,9 +7,9 @@ use howlate_model::{Bucket, Distribution, Latency, Span};
 
 use super::recording::{SimulatedRun, track};
 use super::series::{LatencyGenerator, Series};
-use super::tally::{Scope, StatementTally, run_trials};
-use crate::compare::Maximum;
-use crate::{Interval, Outcome};
+use super::tally::{Observation, Scope, StatementTally, run_trials};
+use crate::compare::{Maximum, Track};
+use crate::{Interval, Outcome, curve, larger_latencies};
 
 /// Reference wake-ups for each trial; at least those of a hundred trials.
 const REFERENCE_WAKEUPS: usize = 4_000;
@@ -32,7 +32,7 @@ impl SeriesTruth {
     #[allow(clippy::cast_possible_truncation, reason = "simulated latencies are small")]
     pub(crate) fn new(series: Series, trials: u64) -> Self {
         let wakeups = match series {
-            Series::Bursts(_) => REFERENCE_WAKEUPS_WITH_BURSTS,
+            Series::Bursts(_) | Series::Sawtooth(_) => REFERENCE_WAKEUPS_WITH_BURSTS,
             _ => REFERENCE_WAKEUPS * trials.max(100) as usize,
         };
         let mut all = Distribution::default();
@@ -78,37 +78,121 @@ impl SeriesTruth {
 /// Tests the statements about one condition that was measured for `wakeups` of a millisecond each.
 pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTally> {
     let truth = SeriesTruth::new(series, seeds.end - seeds.start);
+    let rates = ClusterRates::new(series);
+    let (name, scope) = (format!("{} s alone", wakeups / 1_000), scope_of(series, wakeups));
     run_trials(seeds, |seed| {
         let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let mut track = track(1);
         machine.turn(0, 0, wakeups, 0.0).iter().for_each(|line| track.add(line));
-        let outcome = &track.analysis.outcomes()[0];
-        let run = format!("{} s alone", wakeups / 1_000);
-        let mut observations = Vec::new();
-        let scope = Scope::of_run(series, Span::from_millis(wakeups));
-        for (name, quantile, interval) in intervals(outcome) {
-            observations.push((format!("{run}: has an interval, {name}"), None, interval.is_some()));
-            let contains = interval.map(|interval| truth.is_in(interval, quantile));
-            observations.extend(
-                contains.map(|contains| scope.observation(format!("{run}: interval, {name}"), contains)),
-            );
-        }
-        let max = outcome.latency().max().unwrap_or_default();
-        let bounds = |one_in: u64| truth.share_beyond(max) <= 1.0 / one_in.max(1) as f64;
-        let bound = outcome.bound().map(|bound| bound.one_in);
-        let bound_in_compare = Maximum::from_pieces(&track.pieces(&[0]), 0.95, seed)
-            .and_then(|maximum| maximum.later_at_most_one_in);
-        observations.push((format!("{run}: has a bound of the maximum"), None, bound.is_some()));
-        let holds = bound.map(bounds);
+        let mut observations = statements(&track, scope, &truth, seed);
+        observations.extend(later_per_hour(&track, scope, &rates));
         observations
-            .extend(holds.map(|holds| scope.observation(format!("{run}: bound of the maximum"), holds)));
-        let holds = bound_in_compare.map(bounds);
-        observations
-            .extend(holds.map(|holds| scope.observation(format!("{run}: the same in compare"), holds)));
-        let independent = crate::exceeded_at_most(outcome.count()).is_some_and(bounds);
-        observations.push((format!("{run}: bound, were they independent"), None, independent));
-        observations
+            .into_iter()
+            .map(|(text, required, holds)| (format!("{name}: {text}"), required, holds))
+            .collect()
     })
+}
+
+/// Tests the same statements about several recordings that were merged, each of another time.
+pub fn merged(series: Series, recordings: u64, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTally> {
+    let truth = SeriesTruth::new(series, seeds.end - seeds.start);
+    let (name, scope) =
+        (format!("{recordings} of {} s merged", wakeups / 1_000), scope_of(series, recordings * wakeups));
+    run_trials(seeds, |seed| {
+        let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
+        let mut track = track(1);
+        for (round, number) in (0..).zip(0..recordings) {
+            machine.latencies = LatencyGenerator::new(series, 5_000_000 + recordings * seed + number);
+            machine.turn(0, round, wakeups, 0.0).iter().for_each(|line| track.add(line));
+        }
+        let observations = statements(&track, scope, &truth, seed).into_iter();
+        observations.map(|(text, required, holds)| (format!("{name}: {text}"), required, holds)).collect()
+    })
+}
+
+fn scope_of(series: Series, wakeups: u64) -> Scope {
+    Scope::of_run(series, Span::from_millis(wakeups))
+}
+
+/// The intervals of the percentiles, and the bound of the maximum.
+fn statements(track: &Track, scope: Scope, truth: &SeriesTruth, seed: u64) -> Vec<Observation> {
+    let outcome = &track.analysis.outcomes()[0];
+    let mut observations = Vec::new();
+    for (name, quantile, interval) in intervals(outcome) {
+        observations.push((format!("has an interval, {name}"), None, interval.is_some()));
+        let contains = interval.map(|interval| truth.is_in(interval, quantile));
+        observations
+            .extend(contains.map(|contains| scope.observation(format!("interval, {name}"), contains)));
+    }
+    observations.extend(bands(outcome, scope, truth));
+    let max = outcome.latency().max().unwrap_or_default();
+    let bounds = |one_in: u64| truth.share_beyond(max) <= 1.0 / one_in.max(1) as f64;
+    let bound = outcome.bound().map(|bound| bound.one_in);
+    let bound_in_compare = Maximum::from_pieces(&track.pieces(&[0]), 0.95, seed)
+        .and_then(|maximum| maximum.later_at_most_one_in);
+    observations.push(("has a bound of the maximum".to_owned(), None, bound.is_some()));
+    let holds = bound.map(bounds);
+    observations.extend(holds.map(|holds| scope.observation("bound of the maximum".to_owned(), holds)));
+    let holds = bound_in_compare.map(bounds);
+    observations.extend(holds.map(|holds| scope.observation("the same in compare".to_owned(), holds)));
+    let independent = crate::exceeded_at_most(outcome.count()).is_some_and(bounds);
+    observations.push(("bound, were they independent".to_owned(), None, independent));
+    observations
+}
+
+/// The bands of the percentile curve.
+fn bands(outcome: &Outcome, scope: Scope, truth: &SeriesTruth) -> Vec<Observation> {
+    let points = curve(outcome, true);
+    let mut observations = Vec::new();
+    for (name, tail) in [("p90", 0.1), ("p99", 0.01), ("p99.9", 0.001)] {
+        let point = points.iter().find(|point| (point.tail / tail - 1.0).abs() < 1e-6);
+        let interval = point.and_then(|point| point.interval);
+        observations.push((format!("has a band, {name}"), None, interval.is_some()));
+        let contains = interval.map(|interval| truth.is_in(interval, 1.0 - tail));
+        observations.extend(contains.map(|contains| scope.observation(format!("band, {name}"), contains)));
+    }
+    observations
+}
+
+/// How often a larger maximum comes in an hour, at most.
+fn later_per_hour(track: &Track, scope: Scope, rates: &ClusterRates) -> Option<Observation> {
+    let outcome = &track.analysis.outcomes()[0];
+    let stated = larger_latencies(outcome)?.to_come?.per_hour_at_most;
+    let truth = rates.per_hour_beyond(outcome.latency().max()?);
+    Some(scope.observation("larger ones per hour".to_owned(), truth <= stated))
+}
+
+/// Largest latencies of the seconds of long runs.
+struct ClusterRates {
+    runs: Vec<Vec<i64>>,
+}
+
+/// Long runs, and their seconds: so many that something that comes once in 10 min comes in them 60 times.
+const LONG_RUNS: u64 = 400;
+const SECONDS: usize = 100;
+
+impl ClusterRates {
+    #[allow(clippy::cast_possible_truncation, reason = "simulated latencies are small")]
+    fn new(series: Series) -> Self {
+        let run = |seed: u64| {
+            let mut machine = LatencyGenerator::new(series, 6_000_000 + seed);
+            let mut second = || (0..1_000).map(|_| machine.latency() as i64).max().unwrap_or_default();
+            (0..SECONDS).map(|_| second()).collect()
+        };
+        Self { runs: (0..LONG_RUNS).map(run).collect() }
+    }
+
+    /// Clusters of seconds with a wake-up later than `latency`.
+    fn per_hour_beyond(&self, latency: Latency) -> f64 {
+        let is_beyond = |max: &i64| *max > latency.as_nanos();
+        let begins = |run: &Vec<i64>| {
+            let after_a_pause = run.windows(2).filter(|pair| !is_beyond(&pair[0]) && is_beyond(&pair[1]));
+            // The first second may go on with a cluster that began before.
+            after_a_pause.count()
+        };
+        let clusters: usize = self.runs.iter().map(begins).sum();
+        clusters as f64 * 3_600.0 / (self.runs.len() * (SECONDS - 1)) as f64
+    }
 }
 
 fn intervals(outcome: &Outcome) -> [(&'static str, f64, Option<Interval>); 2] {

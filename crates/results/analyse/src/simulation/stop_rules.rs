@@ -14,6 +14,7 @@ use crate::sequential::decisive;
 use crate::sequential::exceedances::{Exceedances, spell};
 use crate::sequential::looks::Looks;
 use crate::sequential::rate::{EventCount, TO_HOLD, TO_REFUTE};
+use crate::sequential::slowest_change;
 use crate::{Analysis, Interval};
 
 /// Tests the interval of a percentile when it is first as narrow as requested, after at most `seconds`. If many runs are cut off there,
@@ -68,8 +69,8 @@ pub fn rate(series: Series, quantile: f64, times: f64, seeds: Range<u64>) -> Vec
             refuted |= count.evidence_above_one(TO_REFUTE) >= decisive();
         }
         let name = format!("once in {:.0} s, {times} times as long", 1.0 / truth.per_second);
-        // A tenth of the time in which one event is allowed.
-        let scope = Scope::within(series, Span::from_nanos((1e8 / truth.per_second) as u64));
+        let interval = Span::from_nanos((1e9 / truth.per_second) as u64);
+        let scope = Scope::within(series, slowest_change(interval));
         vec![
             scope.observation(format!("{name}: interval, whenever looked at"), contains_truth),
             scope.observation(format!("{name}: no wrong \"holds\""), !holds),

@@ -21,8 +21,13 @@ pub struct StatementTally {
     pub trials: u64,
 }
 
-/// A share may be lower than required by this much: the approximation in short recordings, and chance in a thousand trials.
-const SLACK: f64 = 0.02;
+/// A share may be lower than required by a hundredth, and wrong statements more frequent than stated by a fifth, whichever is less: what
+/// approximations cost.
+const SLACK: f64 = 0.01;
+const SLACK_OF_ERROR: f64 = 0.2;
+/// A larger shortfall must be probable enough by chance, and in a thousand trials it may be no larger than this.
+const LEAST_CHANCE: f64 = 0.005;
+const SLACK_BY_CHANCE: f64 = 0.02;
 
 impl StatementTally {
     /// The share of trials in which the statement was true.
@@ -33,14 +38,17 @@ impl StatementTally {
     /// Whether the statement is true often enough, as far as this number of trials can show.
     pub fn holds(&self) -> bool {
         self.required_share.is_none_or(|required| {
-            self.trials > 0 && (self.share() >= required - SLACK || self.is_chance(required))
+            let slack = SLACK.min(SLACK_OF_ERROR * (1.0 - required));
+            self.trials > 0 && (self.share() >= required - slack || self.is_chance(required))
         })
     }
 
-    /// Whether the shortfall has a probability above 0.001 at the required share. From a thousand trials on, only [`SLACK`] counts.
+    /// Whether so few may be true by chance at the required share.
     fn is_chance(&self, required: f64) -> bool {
-        self.trials < 1_000
-            && Binomial::new(required, self.trials).is_ok_and(|trials| trials.cdf(self.times_true) > 0.001)
+        let is_near = self.trials < 1_000 || self.share() >= required - SLACK_BY_CHANCE;
+        is_near
+            && Binomial::new(required, self.trials)
+                .is_ok_and(|trials| trials.cdf(self.times_true) > LEAST_CHANCE)
     }
 }
 
@@ -101,4 +109,28 @@ pub(crate) fn run_trials(
         tallies[index].trials += 1;
     }
     tallies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(required: f64, times_true: u64, trials: u64) -> bool {
+        let (statement, required_share) = (String::new(), Some(required));
+        StatementTally { statement, required_share, times_true, trials }.holds()
+    }
+
+    #[test]
+    fn what_is_wrong_more_often_than_stated_by_a_fifth_is_not_held_whatever_the_confidence() {
+        assert!(holds(0.95, 9_400, 10_000) && !holds(0.95, 9_390, 10_000));
+        assert!(holds(0.99, 9_880, 10_000) && !holds(0.99, 9_860, 10_000));
+        assert!(holds(0.999, 99_880, 100_000) && !holds(0.999, 99_840, 100_000));
+    }
+
+    #[test]
+    fn few_trials_may_fall_short_by_chance() {
+        // Of 60 at 95 %, 52 or fewer are true in 1 of 102 cases, 51 in 1 of 351.
+        assert!(holds(0.95, 52, 60) && !holds(0.95, 51, 60));
+        assert!(!holds(0.95, 929, 1_000) && !holds(0.95, 0, 0));
+    }
 }
