@@ -124,7 +124,7 @@ impl Maxima {
         let isolated =
             isolated_by_threshold(&batches, latency).fold(isolated_share(&batches, worst)?, f64::min);
         let extremal_index = isolated / inflation;
-        let probability = probability_at_most(0, count as f64 * extremal_index, confidence)?;
+        let probability = probability_at_most(0.0, count as f64 * extremal_index, confidence)?;
         Some(Bound { one_in: (1.0 / probability) as u64, extremal_index, inflation })
     }
 }

@@ -4,14 +4,15 @@ use statrs::distribution::{Beta, ContinuousCDF, Gamma};
 
 /// The largest probability of an event that `seen` events in `n` independent tries leave open, with one-sided `confidence`.
 ///
+/// Both may be effective numbers of correlated tries, which are not whole.
+///
 /// Sources: Clopper & Pearson, Biometrika 26 (1934); for none seen, about 3 / n at 95 %,
 /// Hanley & Lippman-Hand, JAMA 249 (1983).
-pub(crate) fn probability_at_most(seen: u64, n: f64, confidence: f64) -> Option<f64> {
-    let seen = seen as f64;
+pub(crate) fn probability_at_most(seen: f64, n: f64, confidence: f64) -> Option<f64> {
     if n <= seen {
         return None;
     }
-    if seen < 1.0 {
+    if seen <= 0.0 {
         // 1 − α^(1/n), by a formula that keeps its digits.
         return Some(-((1.0 - confidence).ln() / n).exp_m1());
     }
@@ -54,17 +55,17 @@ mod tests {
 
     #[test]
     fn probabilities_match_the_published_ones() {
-        close(probability_at_most(0, 1e6, 0.95), 2.995_728e-6);
-        close(probability_at_most(0, 1e6, 0.99), 4.605_160e-6);
-        close(probability_at_most(0, 3.6e6, 0.95), 8.321_475e-7);
-        close(probability_at_most(0, 1e8, 0.95), 2.995_732e-8);
+        close(probability_at_most(0.0, 1e6, 0.95), 2.995_728e-6);
+        close(probability_at_most(0.0, 1e6, 0.99), 4.605_160e-6);
+        close(probability_at_most(0.0, 3.6e6, 0.95), 8.321_475e-7);
+        close(probability_at_most(0.0, 1e8, 0.95), 2.995_732e-8);
         for (seen, expected) in
             (1..).zip([4.743_856e-6, 6.295_780e-6, 7.753_638e-6, 9.153_495e-6, 1.051_301e-5])
         {
-            close(probability_at_most(seen, 1e6, 0.95), expected);
+            close(probability_at_most(f64::from(seen), 1e6, 0.95), expected);
         }
-        close(probability_at_most(3, 1_000.0, 0.975), 8.742_023e-3);
-        assert_eq!(probability_at_most(0, 0.0, 0.95), None);
+        close(probability_at_most(3.0, 1_000.0, 0.975), 8.742_023e-3);
+        assert_eq!(probability_at_most(0.0, 0.0, 0.95), None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use super::mann_whitney::MannWhitney;
 use super::sampling_unit::{self, SamplingUnits};
 use super::signed_rank::SignedRank;
 use super::statistic::Statistic;
+use crate::autocorrelation::variance_inflation;
+use crate::exceedance::probability_at_most;
 
 /// Pairs of turns in each comparison: enough for one at 5 %, with some room.
 const PAIRS: usize = 8;
@@ -19,7 +21,7 @@ pub struct TrialShare {
     /// Number of trials, each comparing two samples of the same condition.
     #[serde(rename = "of")]
     pub trials: u64,
-    /// 95 % interval of the share (Clopper–Pearson).
+    /// 95 % interval of the share (Clopper–Pearson; trials one after the other count as fewer, because they resemble their neighbours).
     pub interval: (f64, f64),
 }
 
@@ -42,20 +44,32 @@ pub fn false_alarms(track: &Track, alpha: f64) -> Vec<FalseAlarms> {
     let (base, new) = (track.pieces(base), track.pieces(new));
     let test = |statistic: Statistic| {
         let units = sampling_unit::pairs(statistic, &base, &new).ok()?;
+        let in_sequence = differences(&units, alpha, sequential);
         Some(FalseAlarms {
             statistic,
-            interleaved: share(&units, alpha, interleaved),
-            one_after_the_other: share(&units, alpha, sequential),
+            interleaved: trial_share(&differences(&units, alpha, interleaved), 1.0),
+            one_after_the_other: trial_share(&in_sequence, inflation(&in_sequence)),
         })
     };
     Statistic::ALL.into_iter().filter_map(test).filter(|alarms| alarms.interleaved.trials > 0).collect()
 }
 
-fn share(units: &SamplingUnits, alpha: f64, p: fn(&[f64], &[f64]) -> f64) -> TrialShare {
+fn differences(units: &SamplingUnits, alpha: f64, p: fn(&[f64], &[f64]) -> f64) -> Vec<bool> {
     let pairs = units.base.chunks_exact(PAIRS).zip(units.new.chunks_exact(PAIRS));
-    let (found, trials) = pairs
-        .fold((0, 0), |(found, trials), (base, new)| (found + u64::from(p(base, new) <= alpha), trials + 1));
-    TrialShare { found, trials, interval: interval(found, trials) }
+    pairs.map(|(base, new)| p(base, new) <= alpha).collect()
+}
+
+/// The share of trials that found a difference; `inflation` of them are worth one independent trial.
+fn trial_share(found: &[bool], inflation: f64) -> TrialShare {
+    let (trials, found) = (found.len() as u64, found.iter().filter(|found| **found).count() as u64);
+    TrialShare { found, trials, interval: interval(found, trials, inflation) }
+}
+
+/// Trials of runs one after the other follow one another too: what lasts longer than one makes its neighbours alike, as with the phase of
+/// a rhythm.
+fn inflation(found: &[bool]) -> f64 {
+    let found: Vec<f64> = found.iter().map(|found| f64::from(u8::from(*found))).collect();
+    variance_inflation(&[&found], &[&found])
 }
 
 fn interleaved(base: &[f64], new: &[f64]) -> f64 {
@@ -71,12 +85,10 @@ fn sequential(base: &[f64], new: &[f64]) -> f64 {
 }
 
 /// Source: Clopper & Pearson, Biometrika 26 (1934).
-fn interval(found: u64, trials: u64) -> (f64, f64) {
-    use crate::exceedance::probability_at_most;
-    let high = if found == trials { Some(1.0) } else { probability_at_most(found, trials as f64, 0.975) };
-    let rest = trials - found;
-    let low = if rest == trials { Some(1.0) } else { probability_at_most(rest, trials as f64, 0.975) };
-    (1.0 - low.unwrap_or(1.0), high.unwrap_or(1.0))
+fn interval(found: u64, trials: u64, inflation: f64) -> (f64, f64) {
+    let [found, rest, trials] = [found, trials - found, trials].map(|count| count as f64 / inflation);
+    let at_most = |seen: f64| probability_at_most(seen, trials, 0.975).unwrap_or(1.0);
+    (1.0 - at_most(rest), at_most(found))
 }
 
 #[cfg(test)]
@@ -93,9 +105,22 @@ mod tests {
                 "{actual:?}"
             );
         };
-        close(interval(3, 1_000), (6.190_999e-4, 8.742_023e-3));
-        close(interval(0, 10), (0.0, 0.3085));
-        close(interval(10, 10), (0.6915, 1.0));
+        close(interval(3, 1_000, 1.0), (6.190_999e-4, 8.742_023e-3));
+        close(interval(0, 10, 1.0), (0.0, 0.3085));
+        close(interval(10, 10, 1.0), (0.6915, 1.0));
+    }
+
+    #[test]
+    fn trials_that_resemble_their_neighbours_say_less() {
+        let width = |found: [u8; 16]| {
+            let found = found.map(|found| found == 1);
+            let (low, high) = trial_share(&found, inflation(&found)).interval;
+            high - low
+        };
+        let mixed = width([1, 0, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0]);
+        let together = width([1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+        // As many of independent ones: 24.7 to 75.3 %.
+        assert!(mixed >= 0.505 && together > mixed + 0.2, "{mixed} {together}");
     }
 
     /// Two threads, the second ten times later than the first, which is not what is compared.
