@@ -97,8 +97,12 @@ impl ThreadOwners {
                 let start = |stat: &Option<ProcessStat>| stat.as_ref().and_then(ProcessStat::start_ticks);
                 now.since(entry.read) < VALID_FOR && start(&entry.stat) == start(&stat) && entry.name == name
             };
+            // An ended thread whose id nobody has yet is still who it was.
+            let has_ended = |entry: &ThreadEntry| {
+                now.since(entry.read) < VALID_FOR && stat.is_none() && entry.stat.is_some()
+            };
             match self.threads.get_mut(&tid) {
-                Some(entry) if is_same(entry) => entry.checked = now,
+                Some(entry) if is_same(entry) || has_ended(entry) => entry.checked = now,
                 _ => {
                     let owner = self.look(tid, stat.as_ref());
                     self.threads.insert(tid, ThreadEntry { read: now, checked: now, stat, name, owner });
@@ -216,6 +220,9 @@ mod tests {
         machine(folder.path(), "hog", 0);
         owners.at(second(3));
         assert_eq!(seen(&mut owners, "hog", second(2)).as_deref(), Some("hog"));
+        std::fs::remove_dir_all(folder.path().join("proc/8")).unwrap();
+        owners.at(second(3).plus(Span::from_millis(500)));
+        assert_eq!(seen(&mut owners, "hog", second(2)).as_deref(), Some("hog"), "it has ended since");
         // Far enough in the future for any difference of the two clocks.
         machine(folder.path(), "innocent", 1_000_000_000_000);
         owners.at(second(4));
