@@ -6,7 +6,7 @@ use aya::programs::fexit::FExitLinkId;
 use aya::programs::{BtfTracePoint, FExit, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
 use howlate_model::TracerRefusal;
-use howlate_procfs::{Root, bracketed_choice};
+use howlate_procfs::{Kernel, Root, bracketed_choice};
 
 use crate::missing_events::EventNeed;
 
@@ -82,6 +82,8 @@ impl LeaveRequests {
     pub(crate) fn load(kernel: &mut Ebpf, types: &Btf, root: &Root) -> Self {
         let model = root.read("/sys/kernel/debug/sched/preempt").ok();
         let may_be_lazy = model.as_deref().and_then(bracketed_choice).is_none_or(|model| model == "lazy");
+        // Real-time patches before had functions of these names for a request of their own.
+        let may_be_lazy = may_be_lazy && Kernel::read(root).at_least(6, 13) == Some(true);
         let mut loads = |(name, function): (&'static str, &str)| {
             let loaded = fexit(kernel, name).and_then(|program| {
                 program.load(function, types).map_err(|error| not_loaded(function, &error))
