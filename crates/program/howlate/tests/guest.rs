@@ -282,9 +282,13 @@ fn a_thread_that_takes_the_cpu_is_named_in_a_realtime_guest() {
     if cannot_fetch(&output) {
         return;
     }
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    if result["checks"][0]["check"]["classes"][0]["result"] == "too_few" {
+        // It is to begin less than 350 us before a wake-up.
+        return skip("the guest's timers are too late on this host for its busy thread to meet wake-ups");
+    }
     // On a busy host a class may be missed.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(result["checks"][0]["kernel"].as_str().unwrap().contains("-rt-"));
     let check = &result["checks"][0]["check"];
     assert_eq!(check["tracer"], "bpf", "{check}");
