@@ -22,7 +22,7 @@ const OBJECTS: [BpfObject; 3] = [
             "program.h",
             "record.h",
             "occupant.h",
-            "asked.h",
+            "resched.h",
             "throttled.h",
             "wakeups/interrupts.h",
             "wakeups/lives.h",
@@ -41,7 +41,7 @@ const OBJECTS: [BpfObject; 3] = [
     BpfObject { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "throttled.h", "waits.h"] },
     BpfObject {
         name: "late",
-        sources: &["late.bpf.c", "kernel.h", "program.h", "throttled.h", "late.h", "occupant.h", "asked.h"],
+        sources: &["late.bpf.c", "kernel.h", "program.h", "throttled.h", "late.h", "occupant.h", "resched.h"],
     },
 ];
 

@@ -30,16 +30,18 @@ const KERNELS: [&str; 8] = [
 const TRACERS: [&str; 2] = ["bpf", "tracefs"];
 
 /// Boots each of `kernels`, or of all, and prints a table of them. What is found too little of, blamed wrongly too often, or
-/// does not add up is a failure; what cannot be booted here is skipped, and counted.
+/// does not add up is a failure, and lazy preemption that is not seen; what cannot be booted here is skipped, and counted.
 pub fn run(kernels: &[&str]) -> ExitCode {
     let kernels = if kernels.is_empty() { &KERNELS[..] } else { kernels };
     match check_kernels(kernels) {
         Ok((checked, skipped)) => {
             println!("\n{}", markdown(&checked));
             skipped.iter().for_each(|reason| println!("skipped: {reason}"));
-            let failures: Vec<String> = checked.iter().flat_map(KernelCheck::failures).collect();
+            let mut failures: Vec<String> = checked.iter().flat_map(KernelCheck::failures).collect();
+            failures.extend(missed_lazy_preemption(kernels).err());
             failures.iter().for_each(|failure| println!("FAILED: {failure}"));
-            let passed = checked.iter().map(KernelCheck::judged_classes).sum::<usize>() - failures.len();
+            let classes: usize = checked.iter().map(KernelCheck::judged_classes).sum();
+            let passed = classes.saturating_sub(failures.len());
             println!("{passed} passed, {} failed, {} skipped", failures.len(), skipped.len());
             if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
@@ -67,6 +69,42 @@ fn check_kernels(kernels: &[&str]) -> io::Result<(Vec<KernelCheck>, Vec<String>)
         }
     }
     Ok((all, skipped))
+}
+
+/// Has both preemption models, full and lazy, and says nothing of others.
+const WITH_LAZY_PREEMPTION: &str = "debian:backports";
+
+/// Beside a load, waits have parts of lazy preemption where the model is lazy, and only there.
+fn missed_lazy_preemption(kernels: &[&str]) -> Result<(), String> {
+    if !kernels.contains(&WITH_LAZY_PREEMPTION) {
+        return Ok(());
+    }
+    let howlate = built().map_err(|error| error.to_string())?;
+    for (model, is_lazy) in [("lazy", true), ("full", false)] {
+        let found = lazy_parts(&howlate, model).map_err(|error| format!("preempt={model}: {error}"))?;
+        let Some(found) = found else { break };
+        println!("{WITH_LAZY_PREEMPTION}, preempt={model}: {found} parts of lazy preemption");
+        if (found > 0) != is_lazy {
+            return Err(format!("preempt={model}: {found} parts of lazy preemption"));
+        }
+    }
+    Ok(())
+}
+
+/// Number of such parts in the recording of a guest that was booted with this preemption model; `None` where it cannot be booted
+/// (status 2).
+fn lazy_parts(howlate: &Path, model: &str) -> io::Result<Option<usize>> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("run.jsonl");
+    let mut guest = Command::new(howlate);
+    guest.args(["guest", "--quiet", "--kernel", WITH_LAZY_PREEMPTION, "--rounds", "1", "--out"]).arg(&out);
+    guest.arg(format!("--append=preempt={model}"));
+    guest.args(["--", "cyclic", "--policy", "other", "--load", "cpu", "--duration", "5s", "--why"]);
+    if guest.stdout(Stdio::null()).stderr(Stdio::null()).status()?.code() == Some(2) {
+        return Ok(None);
+    }
+    let lines = std::fs::read_to_string(&out)?;
+    Ok(Some(lines.matches(r#""part":"lazy_preemption""#).count()))
 }
 
 /// Builds the program as people use it, and says where it is.

@@ -31,7 +31,7 @@ pub enum Part {
     Called,
     /// Others had the CPU.
     Waiting,
-    /// Another thread had been asked, lazily, to leave the CPU, and went on: until it returned to user space, or to the next tick.
+    /// Another thread went on after a lazy request to leave the CPU: until it returned to user space, or to the next tick.
     LazyPreemption,
     /// The thread had the CPU and lost it again before it was back in its program.
     LostAgain,

@@ -14,7 +14,7 @@ pub enum HolderKind {
     Idle,
     /// A thread; of who had a CPU, one without real-time priority.
     Thread,
-    /// A thread without real-time priority that went on although it had been asked, lazily, to leave the CPU: `TIF_NEED_RESCHED_LAZY`.
+    /// A thread without real-time priority that went on after a lazy request to leave the CPU: `TIF_NEED_RESCHED_LAZY`.
     LazyThread,
     /// A thread that had a CPU by real-time priority.
     RealTimeThread,

@@ -68,10 +68,10 @@ impl ProcessStat {
         self.number(START_TIME)
     }
 
-    /// Whether it existed at that time; `is_named`: it has the name now that was seen then. Its
-    /// id may have been another's before. `ahead` is how far `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`. True where its start is not known.
+    /// Whether it existed at that time, when its id may have been another's; `is_named`: it has the name that was seen then. `ahead` is
+    /// how far `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`. True where its start cannot be read.
     ///
-    /// The start is told in whole ticks, down to which it is rounded: within that tick the name decides.
+    /// The start is rounded down to whole ticks: within that tick the name decides.
     pub fn existed(&self, at: MonotonicTime, ahead: i64, is_named: bool) -> bool {
         let Some(ticks_since_boot) = self.start_ticks() else { return true };
         let since = |count| i64::try_from(ticks(count).as_nanos()).unwrap_or(i64::MAX).saturating_sub(ahead);

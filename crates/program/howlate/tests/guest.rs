@@ -277,18 +277,19 @@ fn a_thread_that_takes_the_cpu_is_named_in_a_realtime_guest() {
     // Priority of QEMU's threads: otherwise the host delays the guest's timers.
     let options =
         ["--kernel", "debian:rt", "--vcpu-policy", "fifo:1", "--emulator-policy", "fifo:2", "--json"];
-    let command = ["selfcheck", "--for", "thread", "--duration", "2s"];
-    let output = guest(&options, &command).output().unwrap();
+    // Its busy thread is to begin less than 350 us before a wake-up; on a busy host it seldom does.
+    let check_for = |duration: &str| {
+        guest(&options, &["selfcheck", "--for", "thread", "--duration", duration]).output().unwrap()
+    };
+    let hits_too_seldom = |output: &Output| output.status.code() == Some(3);
+    let output = Some(check_for("2s")).filter(|output| !hits_too_seldom(output));
+    let output = output.unwrap_or_else(|| check_for("30s"));
     if cannot_fetch(&output) {
         return;
     }
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    if result["checks"][0]["check"]["classes"][0]["result"] == "too_few" {
-        // It is to begin less than 350 us before a wake-up.
-        return skip("the guest's timers are too late on this host for its busy thread to meet wake-ups");
-    }
     // On a busy host a class may be missed.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(result["checks"][0]["kernel"].as_str().unwrap().contains("-rt-"));
     let check = &result["checks"][0]["check"];
     assert_eq!(check["tracer"], "bpf", "{check}");

@@ -6,7 +6,7 @@
  * the CPU are in a ring per CPU, which user space reads when a wait was too long. Nothing is looked up, walked or sent for other
  * waits. */
 #include "program.h"
-#include "asked.h"
+#include "resched.h"
 #include "throttled.h"
 #include "late.h"
 
@@ -49,7 +49,7 @@ struct cpu {
 	u32 hard_kind;
 	u32 soft_told; /* who had the CPU before the softirq is in the ring */
 	u32 held; /* the wait of the current thread is not over */
-	struct asked asked; /* of the current thread */
+	struct resched resched; /* of the current thread */
 };
 
 struct {
@@ -248,21 +248,10 @@ static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, str
 	c->head = head + 1;
 }
 
-/* The current thread has had the CPU up to then; what it went on for after it was asked lazily to leave counts as another occupant.
- * What is added to its kind belongs to the last of them. */
+/* The current thread has had the CPU up to then. */
 static __always_inline void had_cpu(struct cpu *c, u64 then, u32 kind, struct task_struct *p)
 {
-	u64 from = c->asked.lazily;
-	if ((kind & OCCUPANT_KIND) == THREAD && from && from < then) {
-		u64 until = c->asked.at_once > from && c->asked.at_once < then ? c->asked.at_once : then;
-		if (from > c->last)
-			push(c, from, THREAD, p->pid, p);
-		if (until == then)
-			kind += LAZY;
-		else if (until > c->last)
-			push(c, until, LAZY, p->pid, p);
-	}
-	push(c, then, kind, p->pid, p);
+	push_running(c, &c->resched, c->last, then, kind, p);
 }
 
 /* Its total CPU time, which is updated at ticks only. */
@@ -503,20 +492,20 @@ static __always_inline struct cpu *of(struct rq *rq)
 }
 
 SEC("fexit/resched_curr")
-int BPF_PROG(asks_at_once, struct rq *rq)
+int BPF_PROG(firm_request, struct rq *rq)
 {
 	struct cpu *c;
-	if (sees_requests() && (c = of(rq)))
-		was_asked_at_once(&c->asked, rq);
+	if (has_resched() && (c = of(rq)))
+		resched_firm(&c->resched, rq);
 	return 0;
 }
 
 SEC("fexit/resched_curr_lazy")
-int BPF_PROG(asks_lazily, struct rq *rq)
+int BPF_PROG(lazy_request, struct rq *rq)
 {
 	struct cpu *c;
-	if (sees_requests() && (c = of(rq)))
-		was_asked_lazily(&c->asked, rq);
+	if (has_resched() && (c = of(rq)))
+		resched_lazy(&c->resched, rq);
 	return 0;
 }
 
@@ -533,7 +522,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	if (ready && prev->pid)
 		kind |= throttled(prev) ? STAYS_READY | SET_ASIDE : STAYS_READY;
 	had_cpu(c, now, kind, prev);
-	c->asked = (struct asked){};
+	c->resched = (struct resched){};
 	if (c->held && c->current == prev->pid)
 		held_leaves(c, prev, now, kind);
 	c->held = 0;

@@ -13,7 +13,6 @@
 #define MOST_BITS 34 /* waits of 2^35 ns and more are counted in the last bucket */
 #define BUCKETS (1 + ((MOST_BITS - LEAST_BITS + 1) << SUB_BITS))
 
-#define OCCUPANT_KIND 0xff /* of an event's kind; the rest is added to it */
 #define STAYS_READY 0x100 /* added: the thread that left the CPU remained runnable */
 #define SET_ASIDE 0x200 /* added: its cgroup was throttled */
 

@@ -3,5 +3,7 @@
 #pragma once
 
 /* URGENT is a thread of real-time priority, THREAD any other; SERVER is one that the kernel runs ahead of real-time ones. LAZY is a
- * THREAD that goes on although it was asked, lazily, to leave the CPU. */
+ * THREAD that goes on after a lazy request to leave the CPU. */
 enum occupant_kind { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN, SERVER, URGENT, LAZY };
+
+#define OCCUPANT_KIND 0xff /* of an event's kind; the rest is added to it */

@@ -67,18 +67,18 @@ pub(crate) fn tracepoint<'a>(
     program.try_into().map_err(|_| damaged(name))
 }
 
-/// The two programs that see when a thread is asked to leave its CPU, lazily or at once: `bpf/asked.h`.
+/// The two programs that see lazy and firm requests to leave a CPU: `bpf/resched.h`.
 #[derive(Debug, Default)]
-pub(crate) struct LeaveRequests {
+pub(crate) struct ReschedRequests {
     are_loaded: bool,
     attached: Vec<(&'static str, FExitLinkId)>,
 }
 
-impl LeaveRequests {
+impl ReschedRequests {
     const PROGRAMS: [(&str, &str); 2] =
-        [("asks_at_once", "resched_curr"), ("asks_lazily", "resched_curr_lazy")];
+        [("firm_request", "resched_curr"), ("lazy_request", "resched_curr_lazy")];
 
-    /// Loads them where the kernel may ask lazily; without them, waits are not divided by it.
+    /// Loads them where requests may be lazy; without them, waits are not divided by it.
     pub(crate) fn load(kernel: &mut Ebpf, types: &Btf, root: &Root) -> Self {
         let model = root.read("/sys/kernel/debug/sched/preempt").ok();
         let may_be_lazy = model.as_deref().and_then(bracketed_choice).is_none_or(|model| model == "lazy");

@@ -16,7 +16,7 @@ pub(crate) enum OccupantKind {
     /// An ordinary thread that the kernel ran ahead of real-time ones (fair server or throttling).
     Server,
     RealTimeThread,
-    /// A thread without real-time priority that went on although it was asked lazily to leave the CPU.
+    /// A thread without real-time priority that goes on after a lazy request to leave the CPU.
     LazyThread,
 }
 

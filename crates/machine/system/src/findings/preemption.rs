@@ -167,9 +167,9 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
     Some(draft.when(can_be_better, |draft| add_remedy(draft, root, dynamic, now)).finish())
 }
 
-const LAZY_WHY: &str = "An ordinary thread that is to give its CPU to another ordinary one does so when it returns to user space, \
-    or at the next tick. Another CPU's request sends it no interrupt, so that it waits for the tick. Real-time threads are not \
-    delayed.";
+const LAZY_WHY: &str = "A thread that is to give its CPU to another ordinary one does so when it returns to user space, or at the \
+    next tick. A request of another CPU sends it no interrupt: while it computes, it goes on until the tick. Real-time threads need \
+    not wait for that.";
 
 /// The length of a tick by the kernel's configuration.
 fn tick_length(root: &Root) -> String {

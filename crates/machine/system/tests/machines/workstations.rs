@@ -121,7 +121,7 @@ fn another_scheduler_is_named() {
     assert!(found.get("sched_ext").found.contains("lavd"));
     assert_eq!(found.verdict("preemption"), Verdict::Note);
     assert!(found.remedy("preemption").contains("echo full "));
-    assert!(found.get("preemption").why.contains("waits for the tick"));
+    assert!(found.get("preemption").why.contains("goes on until the tick"));
     assert_eq!(found.costs(), ["idle_states"]);
 }
 
@@ -150,8 +150,7 @@ fn both_requests_for_short_exits_count() {
     let desktop = Machine::new("Arch Linux", "7.1.2-arch1-1", "#1 SMP PREEMPT_DYNAMIC", 4);
     let desktop = desktop.idle(&[("POLL", 0), ("C1", 1), ("C6", 133)], |_, _| false);
     assert_eq!(desktop.examine().verdict("idle_states"), Verdict::Costs);
-    let asked = desktop.file("dev/cpu_wakeup_latency", "\u{14}\0\0\0");
-    let found = asked.examine();
+    let found = desktop.file("dev/cpu_wakeup_latency", "\u{14}\0\0\0").examine();
     assert_eq!(found.verdict("idle_states"), Verdict::Good);
     assert!(
         found.get("idle_states").found.contains("20 µs (/dev/cpu_wakeup_latency)"),

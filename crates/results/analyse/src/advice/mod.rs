@@ -483,7 +483,7 @@ impl<'a> ThreadRow<'a> {
         let is_busy = |thread: &ThreadShare| Some(thread.tid) == tid && thread.share >= MUCH_OF_A_CPU;
         let has_lock = program.language == Some(ProgramLanguage::Python);
         let is_hog = cause.own && !has_lock && !cause.real_time && program.busiest.iter().any(is_busy);
-        // With lazy preemption the kernel asks it no sooner, and another CPU's request waits for the tick.
+        // A weight only makes the request come sooner, and here it had come.
         let is_hog = is_hog && !cause.is_lazy_preemption();
         (is_hog && !self.thread.policy.is_realtime() && !self.spins())
             .then_some(Cure::GiveWay { culprit, tid })

@@ -57,7 +57,7 @@ fn against_thread(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         }
         // No weight takes the CPU from a real-time thread, and no preemption takes it from one of higher priority.
         false if cause.real_time => &[RtGroupScheduling, RealtimePermission],
-        // Weight and slice only make the kernel ask sooner, and it was asked already.
+        // Weight and slice only make the request come sooner, and here it had come.
         false if cause.is_lazy_preemption() => &[Preemption, RtGroupScheduling, RealtimePermission],
         // Preempted by others: priority first, then weight.
         false => &[RtGroupScheduling, RealtimePermission, NicePermission],
@@ -152,7 +152,7 @@ impl WhyCause {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// Whether a thread went on after it was asked, lazily, to leave the CPU.
+    /// Whether a thread went on after a lazy request to leave the CPU.
     pub fn is_lazy_preemption(&self) -> bool {
         self.part == Some(Part::LazyPreemption)
     }
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(
             findings_against(&lazy, Policy::OTHER),
             [Preemption, RtGroupScheduling, RealtimePermission],
-            "the kernel has asked already"
+            "the request had come"
         );
     }
 

@@ -86,7 +86,7 @@ pub struct WhyCause {
     /// Its name; for the kernel's own way the part's; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where on the way, if nobody knows who it was, or if a thread went on after it was asked to leave.
+    /// Where on the way, if nobody knows who it was, or if a thread went on after a lazy request to leave the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
     /// Whether it is a thread of real-time priority, or several of one name.
@@ -232,7 +232,7 @@ fn causes(late: &LateCauses) -> Vec<WhyCause> {
         let name =
             if cause.kind == CauseKind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
         let is_unknown = cause.kind == CauseKind::Undetermined && name.is_empty();
-        let is_lazy = cause.part == Part::LazyPreemption;
+        let is_lazy = cause.part == Part::LazyPreemption && cause.kind == CauseKind::Thread;
         let part = (is_unknown || is_lazy).then_some(cause.part);
         let (call, through) = (cause.call.clone(), cause.through.clone());
         by_key

@@ -20,20 +20,10 @@ static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, str
 		copy(e->comm, p->comm);
 }
 
-/* The current thread has had the CPU up to now; what it went on for after it was asked lazily to leave counts as another occupant. */
+/* The current thread has had the CPU up to now. */
 static __always_inline void ran(struct cpu *c, u64 now, u32 kind, struct task_struct *p)
 {
-	u64 from = c->asked.lazily, last = c->ring[(c->head - 1) & MASK].until;
-	if (kind == THREAD && from && from < now) {
-		u64 until = c->asked.at_once > from && c->asked.at_once < now ? c->asked.at_once : now;
-		if (from > last)
-			push(c, from, THREAD, p->pid, p);
-		if (until == now)
-			kind = LAZY;
-		else if (until > last)
-			push(c, until, LAZY, p->pid, p);
-	}
-	push(c, now, kind, p->pid, p);
+	push_running(c, &c->resched, c->ring[(c->head - 1) & MASK].until, now, kind, p);
 }
 
 /* The occupant of the CPU changes, within an interrupt or softirq. */

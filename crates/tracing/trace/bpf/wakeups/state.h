@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../program.h"
-#include "../asked.h"
+#include "../resched.h"
 #include "../record.h"
 
 #define WATCHED 4
@@ -72,7 +72,7 @@ struct cpu {
 	u32 ahead; /* of real-time threads that are ready */
 	u64 rearmed; /* when the timer's device was, after its interrupt */
 	u64 called; /* an idle CPU, by another one, the first time since a watched thread was woken for it */
-	struct asked asked; /* of the current thread */
+	struct resched resched; /* of the current thread */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
 	struct deferral deferred, serving; /* not served yet; being served */
 	u64 wakes, over; /* of watched threads, in interrupts; such interrupts that are over */

@@ -122,20 +122,20 @@ static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, s
 }
 
 SEC("fexit/resched_curr")
-int BPF_PROG(asks_at_once, struct rq *rq)
+int BPF_PROG(firm_request, struct rq *rq)
 {
 	struct cpu *c;
-	if (sees_requests() && (c = on(rq->cpu)))
-		was_asked_at_once(&c->asked, rq);
+	if (has_resched() && (c = on(rq->cpu)))
+		resched_firm(&c->resched, rq);
 	return 0;
 }
 
 SEC("fexit/resched_curr_lazy")
-int BPF_PROG(asks_lazily, struct rq *rq)
+int BPF_PROG(lazy_request, struct rq *rq)
 {
 	struct cpu *c;
-	if (sees_requests() && (c = on(rq->cpu)))
-		was_asked_lazily(&c->asked, rq);
+	if (has_resched() && (c = on(rq->cpu)))
+		resched_lazy(&c->resched, rq);
 	return 0;
 }
 
@@ -159,7 +159,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 			told.unseen++;
 		}
 	}
-	c->asked = (struct asked){};
+	c->resched = (struct resched){};
 	c->ahead = runs_ahead(c, prev, next, preempt || !state);
 	if (!next->pid)
 		c->idle_since = now ?: (now = bpf_ktime_get_ns());

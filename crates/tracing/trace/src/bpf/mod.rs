@@ -17,7 +17,7 @@ use howlate_model::{Iteration, LifeEvent, Span, TracedSleep, TracerGap, TracerRe
 use howlate_procfs::Root;
 
 use crate::irq_names::InterruptNames;
-use crate::loading::{BpfProgram, LeaveRequests, damaged, load, optional, refusal, required, tracepoint};
+use crate::loading::{BpfProgram, ReschedRequests, damaged, load, optional, refusal, required, tracepoint};
 use crate::machine::{check_pid_namespace, cpu_slots, process_of};
 use crate::missing_events::EventNeed::Costs;
 use crate::missing_events::{EventNeed, MissingEvent, MissingEvents, TIMER_INTERRUPTS};
@@ -76,7 +76,7 @@ pub(crate) struct Bpf {
     /// Programs whose events this kernel has.
     programs: Vec<&'static str>,
     attached: Vec<(&'static str, BtfTracePointLinkId)>,
-    leave_requests: LeaveRequests,
+    resched_requests: ReschedRequests,
     records: RingBuf<MapData>,
     /// Processes that are always watched, and those that are now.
     processes: Vec<u32>,
@@ -116,7 +116,7 @@ impl Bpf {
             true => Ok(false),
             false => load(&mut kernel, program, &types),
         })?;
-        let leave_requests = LeaveRequests::load(&mut kernel, &types, &Root::live());
+        let resched_requests = ReschedRequests::load(&mut kernel, &types, &Root::live());
         watch(&mut kernel, processes, false)?;
         let records = kernel.take_map("records").ok_or_else(|| damaged("records"))?;
         let records = RingBuf::try_from(records).map_err(|error| refusal("map its records", &error))?;
@@ -124,7 +124,7 @@ impl Bpf {
             kernel,
             programs,
             attached: Vec::new(),
-            leave_requests,
+            resched_requests,
             records,
             processes: processes.to_vec(),
             watched: processes.to_vec(),
@@ -224,7 +224,7 @@ impl Tracer for Bpf {
             let link = program.attach().map_err(|error| refusal("attach its programs", &error))?;
             self.attached.push((name, link));
         }
-        self.leave_requests.attach(&mut self.kernel);
+        self.resched_requests.attach(&mut self.kernel);
         watch(&mut self.kernel, &self.watched, self.children)?;
         if self.children { self.watch_existing_children() } else { Ok(()) }
     }
@@ -296,7 +296,7 @@ impl Tracer for Bpf {
     fn stop(&mut self) {
         // Programs are detached one after the other: the remaining ones would see what the detached ones do not.
         drop(watch(&mut self.kernel, &[], false));
-        self.leave_requests.detach(&mut self.kernel);
+        self.resched_requests.detach(&mut self.kernel);
         for (name, link) in self.attached.drain(..) {
             // A program that is already detached is no error.
             let program = tracepoint(&mut self.kernel, name);

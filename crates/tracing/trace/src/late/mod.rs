@@ -40,7 +40,7 @@ pub use self::ring::ring_events;
 use self::ring::{CpuRings, between};
 pub use self::timeline_history::TimelineHistory;
 use crate::irq_names::InterruptNames;
-use crate::loading::{BpfProgram, LeaveRequests, damaged, optional, refusal, required};
+use crate::loading::{BpfProgram, ReschedRequests, damaged, optional, refusal, required};
 use crate::missing_events::EventNeed;
 use crate::steal::StealCounter;
 
@@ -133,7 +133,7 @@ impl LateReader {
         let programs = [&THREAD_PROGRAMS[..], &TIMER_PROGRAMS, &CPU_PROGRAMS].concat();
         let LoadedPrograms { mut kernel, types, cpus, chunks, loaded } =
             LoadedPrograms::load(events, &programs)?;
-        let mut leave_requests = LeaveRequests::load(&mut kernel, &types, &Root::live());
+        let mut resched_requests = ReschedRequests::load(&mut kernel, &types, &Root::live());
         let each = iterator(&mut kernel)?;
         each.load("task", &types).map_err(|error| refusal("load its program that lists threads", &error))?;
         let sent = kernel.take_map("late_ones").ok_or_else(|| damaged("late_ones"))?;
@@ -161,7 +161,7 @@ impl LateReader {
         reader.write_settings()?;
         attach(&mut reader.kernel, &loaded)?;
         // They stay attached as long as the object is loaded.
-        leave_requests.attach(&mut reader.kernel);
+        resched_requests.attach(&mut reader.kernel);
         let timers = match TIMER_PROGRAMS.iter().find(|program| !loaded.contains(&program.name)) {
             Some(missing) => Err(TracerRefusal::EventMissing { name: missing.event.to_owned() }),
             None => timers::find_functions(&mut reader.kernel),

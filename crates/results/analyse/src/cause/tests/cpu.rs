@@ -18,9 +18,9 @@ fn who_had_the_cpu_is_named() {
     whole(&decomposed, WAKEUP);
 }
 
-/// A wait is divided into before and after the other thread was asked, lazily, to leave the CPU.
+/// A wait is divided into before and after the lazy request to the other thread.
 #[test]
-fn what_a_thread_does_after_it_was_asked_to_leave_is_a_part_of_its_own() {
+fn what_a_thread_does_after_a_lazy_request_is_a_part_of_its_own() {
     let mut sleep = timely();
     let lazy = CpuHolder { holder: HolderKind::LazyThread, ..thread(9, "hog") };
     sleep.occupants = vec![
