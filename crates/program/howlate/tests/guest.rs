@@ -12,22 +12,45 @@ mod guest_init;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use common::{Background, has_caveat, howlate, is_root, run, show_json, skip, stderr};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Guests boot one after the other: side by side on few CPUs they would miss their deadlines.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// Held for reading by tests whose guests may run beside others, for writing by those that check what delayed a guest.
+static GUESTS: RwLock<()> = RwLock::new(());
+/// Whether a guest has been booted, so that the kernel of most of them is there.
+static IS_FETCHED: AtomicBool = AtomicBool::new(false);
 
-/// Takes the lock; `None` where guests cannot be booted, with the reason printed.
-fn guests() -> Option<MutexGuard<'static, ()>> {
-    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
-        skip("needs qemu-system-x86");
-        return None;
+/// The right to boot guests.
+#[expect(dead_code, reason = "the guards are held")]
+enum GuestPermit {
+    Alone(RwLockWriteGuard<'static, ()>),
+    BesideOthers(RwLockReadGuard<'static, ()>),
+}
+
+/// Waits until a guest may be booted; `None` where guests cannot be booted, with the reason printed.
+fn guests() -> Option<GuestPermit> {
+    // Two tests that fetch the same kernel would replace each other's.
+    if !IS_FETCHED.swap(true, Ordering::SeqCst) {
+        return guests_alone();
     }
-    Some(ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    has_emulator().then(|| GuestPermit::BesideOthers(GUESTS.read().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// As `guests`, with no other guest beside it.
+fn guests_alone() -> Option<GuestPermit> {
+    has_emulator().then(|| GuestPermit::Alone(GUESTS.write().unwrap_or_else(PoisonError::into_inner)))
+}
+
+fn has_emulator() -> bool {
+    let is_there = Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
+    if !is_there {
+        skip("needs qemu-system-x86");
+    }
+    is_there
 }
 
 /// Whether the kernels could not be downloaded, which is no fault of howlate.
@@ -66,7 +89,7 @@ fn count_lines(recording: &Path, kind: &str) -> usize {
 
 #[test]
 fn two_kernels_measure_the_same_and_end_in_one_recording() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let folder = tempfile::tempdir().unwrap();
     let out = recording(folder.path());
     let kernels = ["--kernel", "debian:standard,debian:rt", "--rounds", "2", "--out", out.to_str().unwrap()];
@@ -126,7 +149,7 @@ fn check_boots(result: &Value) {
 
 #[test]
 fn the_threads_of_the_guest_get_the_settings_asked_for() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     if !is_root() || !common::may_use_realtime() {
         return skip("needs root and real-time priorities");
     }
@@ -151,7 +174,7 @@ fn the_threads_of_the_guest_get_the_settings_asked_for() {
 
 #[test]
 fn a_plan_is_run_in_a_guest_and_kvm_is_left_where_it_leads_nowhere() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("a plan.toml");
     std::fs::write(&plan, "[[sleep]]\nfor = \"1ms\"\nsamples = 40\n\n[[notify]]\nby = [\"pipe\", \"udp\"]\nafter = \"1ms\"\nsamples = 20\nrounds = 2\n").unwrap();
@@ -183,7 +206,7 @@ fn cross_built_program(triple: &str) -> Option<PathBuf> {
 
 #[test]
 fn kernels_of_another_processor_measure_the_same() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let Some(program) = cross_built_program("aarch64-unknown-linux-gnu") else {
         return skip("needs `cargo xtask cross aarch64`");
     };
@@ -211,7 +234,7 @@ fn kernels_of_another_processor_measure_the_same() {
 /// The packages of another Debian suite are listed in howlate's own package lists.
 #[test]
 fn a_kernel_of_another_suite_is_fetched_and_boots() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let options = ["--kernel", "debian:backports", "--rounds", "1", "--json"];
     let output = guest(&options, &["cyclic", "--threads", "1", "--samples", "50"]).output().unwrap();
     if cannot_fetch(&output) {
@@ -234,7 +257,7 @@ fn a_kernel_of_another_suite_is_fetched_and_boots() {
 /// woken by a softirq.
 #[test]
 fn what_is_late_in_a_guest_is_split_into_its_parts() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests_alone() else { return };
     let options =
         ["--kernel", "debian:standard,debian:rt,debian:backports,debian:sid:rt", "--rounds", "1", "--json"];
     let command = ["cyclic", "--policy", "fifo:80,other", "--threads", "1", "--cpus", "0"];
@@ -270,7 +293,7 @@ fn what_is_late_in_a_guest_is_split_into_its_parts() {
 /// A `fifo:95` thread that takes the CPU is named in the real-time guest.
 #[test]
 fn a_thread_that_takes_the_cpu_is_named_in_a_realtime_guest() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests_alone() else { return };
     if !is_root() || !common::may_use_realtime() {
         return skip("needs root and real-time priorities");
     }
@@ -316,7 +339,7 @@ fn was_awake(wakeup: &Value) -> bool {
 /// The host stops the guest while a thread has its CPU or while that idles: neither is blamed.
 #[test]
 fn a_guest_that_asks_its_host_to_stop_it_blames_nobody_inside() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests_alone() else { return };
     for tracer in ["bpf", "tracefs"] {
         let command = ["selfcheck", "--for", "machine_stopped", "--duration", "6s", "--tracer", tracer];
         let output = guest(&["--kernel", "debian:standard", "--json"], &command).output().unwrap();
@@ -336,7 +359,7 @@ fn a_guest_that_asks_its_host_to_stop_it_blames_nobody_inside() {
 /// A stopped emulator is blamed on nothing inside, and causes no advice.
 #[test]
 fn an_emulator_that_is_stopped_again_and_again_is_not_blamed_on_anybody_inside() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests_alone() else { return };
     let kernel = ["--kernel", "debian:standard", "--rounds", "1"];
     let all = [GUEST.as_slice(), &kernel].concat();
     let command = ["--", "cyclic", "--policy", "fifo:80", "--period", "5ms", "--duration", "10s", "--why"];
@@ -421,7 +444,7 @@ fn check_kept(run: &mut Background, says: &str) -> String {
 
 #[test]
 fn a_killed_emulator_loses_nothing_that_was_streamed() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let Some(mut run) = long() else { return };
     kill_process(emulator(run.child.as_ref().unwrap().id()), Signal::KILL).unwrap();
     check_kept(&mut run, "the guest ended before it was done");
@@ -429,7 +452,7 @@ fn a_killed_emulator_loses_nothing_that_was_streamed() {
 
 #[test]
 fn a_guest_that_stands_still_is_ended() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let Some(mut run) = long() else { return };
     kill_process(emulator(run.child.as_ref().unwrap().id()), Signal::STOP).unwrap();
     let message = check_kept(&mut run, "the guest sent nothing for 3s");
@@ -438,7 +461,7 @@ fn a_guest_that_stands_still_is_ended() {
 
 #[test]
 fn ctrl_c_ends_the_guest_and_keeps_what_it_measured() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let Some(mut run) = long() else { return };
     let emulator = emulator(run.child.as_ref().unwrap().id());
     run.signal(Signal::INT);
@@ -452,7 +475,7 @@ fn ctrl_c_ends_the_guest_and_keeps_what_it_measured() {
 
 #[test]
 fn a_kernel_that_panics_is_shown_with_its_last_words() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let options = ["--kernel", "debian:cloud", "--append", "rdinit=/nothing"];
     let output = guest(&options, &["cyclic", "--samples", "1"]).output().unwrap();
     if cannot_fetch(&output) {
@@ -469,7 +492,7 @@ fn a_kernel_that_panics_is_shown_with_its_last_words() {
 /// With the doctor's advice the isolated CPU is measured; without it a caveat names the CPU.
 #[test]
 fn isolated_cpus_can_be_measured_and_are_offered() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let options = ["--kernel", "debian:standard", "--cpus", "2", "--append", "isolcpus=1", "--json"];
     let measured = |arguments: &[&str]| {
         let output =
@@ -514,7 +537,7 @@ fn timerlat(folder: &Path) -> Option<f64> {
 
 #[test]
 fn the_kernels_own_tracer_finds_lateness_of_the_same_order() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests_alone() else { return };
     let folder = tempfile::tempdir().unwrap();
     let Some(timerlat_ns) = timerlat(folder.path()) else { return };
     let recording = recording(folder.path());
@@ -545,7 +568,7 @@ fn the_kernels_own_tracer_finds_lateness_of_the_same_order() {
 
 #[test]
 fn a_guest_that_takes_too_long_to_boot_is_ended() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let options = ["--kernel", "debian:cloud", "--boot-deadline", "100ms"];
     let output = guest(&options, &["cyclic", "--samples", "1"]).output().unwrap();
     if cannot_fetch(&output) {

@@ -34,6 +34,12 @@ fn json_is_as_its_schema_says_and_adds_up() {
     assert!(number("max_ns") >= cpu_gaps["worst"][0]["length_ns"].as_u64().unwrap_or(0));
 }
 
+/// Gaps of the first CPU that are charged to a shell; `None` if it is not named.
+fn gaps_of_shell(found: &Value) -> Option<u64> {
+    let is_it = |share: &&Value| share["kind"] == "thread" && share["name"] == "sh";
+    found["gaps"][0]["by"].as_array()?.iter().find(is_it)?["gaps"].as_u64()
+}
+
 #[test]
 fn a_thread_that_takes_the_cpu_is_named() {
     if !is_root() {
@@ -45,16 +51,20 @@ fn a_thread_that_takes_the_cpu_is_named() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let found = of_one_cpu(&["--duration", "500ms"]);
+    // Other tests may have most of each gap for a while.
+    let mut found = of_one_cpu(&["--duration", "500ms"]);
+    for _ in 0..10 {
+        if found["tracer"] == "none" || gaps_of_shell(&found) > Some(0) {
+            break;
+        }
+        found = of_one_cpu(&["--duration", "500ms"]);
+    }
     rival.kill().unwrap();
     rival.wait().unwrap();
     if found["tracer"] == "none" {
         return skip(found["refused"].as_str().unwrap_or_default());
     }
-    let by = found["gaps"][0]["by"].as_array().unwrap();
-    let is_it = |share: &&Value| share["kind"] == "thread" && share["name"] == "sh";
-    let share = by.iter().find(is_it).unwrap_or_else(|| panic!("{found}"));
-    assert!(share["gaps"].as_u64().unwrap() > 0, "{found}");
+    assert!(gaps_of_shell(&found) > Some(0), "{found}");
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use crate::common::stderr;
 use crate::guest_init::first_process;
-use crate::{cannot_fetch, guest, guests};
+use crate::{cannot_fetch, guest, guests_alone};
 
 #[test]
 fn an_event_loop_that_stays_away_is_recorded_unless_others_serve_its_events() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests_alone() else { return };
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = first_process(folder.path(), "guest_event_loop/init.c", &[]) else { return };
     let program = program.to_str().unwrap();

@@ -66,7 +66,7 @@ fn init(folder: &Path) -> Option<PathBuf> {
 
 #[test]
 fn a_cpu_that_goes_offline_is_told_of_and_nothing_hangs() {
-    let Some(_turn) = guests() else { return };
+    let Some(_permit) = guests() else { return };
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = init(folder.path()) else { return };
     let options = [

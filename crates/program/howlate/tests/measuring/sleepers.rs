@@ -44,13 +44,13 @@ impl BashSleeper {
 }
 
 /// Other tests may take the CPU for a whole turn; three more attempts then.
-fn unless_starved(measuring: &mut Command, recording: &Path) -> Output {
+fn unless_starved(measuring: &mut Command, recording: Option<&Path>) -> Output {
     let mut output = measuring.output().unwrap();
     for _ in 0..3 {
         if !stderr(&output).contains("cut at its time limit") {
             break;
         }
-        std::fs::remove_file(recording).unwrap();
+        recording.iter().for_each(|recording| std::fs::remove_file(recording).unwrap());
         output = measuring.output().unwrap();
     }
     output
@@ -148,7 +148,7 @@ fn every_runtime(policy: &str, check: impl Fn(&Value)) {
     let calls: Vec<&str> = here.iter().map(|(name, _)| *name).collect();
     let arguments =
         ["sleep", "--for", "2ms", "--samples", "6", "--rounds", "2", "--json", "--policy", policy];
-    let output = howlate(&arguments).args(["--call", &calls.join(",")]).output().unwrap();
+    let output = unless_starved(howlate(&arguments).args(["--call", &calls.join(",")]), None);
     assert_eq!(output.status.code(), Some(0), "{}{}", stderr(&output), stdout(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["results"].as_array().unwrap().len(), calls.len());
@@ -161,11 +161,18 @@ fn every_runtime(policy: &str, check: impl Fn(&Value)) {
     }
 }
 
+/// The nice value of these tests, 18 at most: anyone may add to it.
+fn own_nice() -> i32 {
+    rustix::process::getpriority_process(None).unwrap().min(18)
+}
+
 #[test]
 fn every_language_sleeps_as_often_as_asked_with_what_was_asked() {
-    every_runtime("nice:19", |result| {
+    // One more than now: a program of 19 hardly gets a CPU where others are busy.
+    let nice = i64::from(own_nice()) + 1;
+    every_runtime(&format!("nice:{nice}"), |result| {
         assert_eq!(result["in_force"]["policy"], "other");
-        assert_eq!(result["in_force"]["nice"], 19);
+        assert_eq!(result["in_force"]["nice"], nice);
     });
 }
 
@@ -203,7 +210,7 @@ fn a_program_gets_policy_slack_and_cpu_and_its_result_is_recorded() {
     ];
     let mut measuring = howlate(&arguments);
     measuring.args(["--call", own.name(), "--json", "--out", out]);
-    let output = unless_starved(&mut measuring, &path);
+    let output = unless_starved(&mut measuring, Some(&path));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     for (result, policy) in result["results"].as_array().unwrap().iter().zip(["batch", "other"]) {

@@ -173,24 +173,14 @@ fn cpus_taken_away_in_the_middle_are_3() {
     let allowed = howlate_linux::sched::affinity().unwrap();
     let mut cpus = allowed.iter();
     let (Some(first), Some(_)) = (cpus.next(), cpus.next()) else { return skip("needs two CPUs") };
-    let command_line = [
-        "sleep",
-        "--for",
-        "1ms",
-        "--duration",
-        "3s",
-        "--samples",
-        "2000",
-        "--policy",
-        "batch",
-        "--rounds",
-        "1",
-    ];
-    let mut run = Background::start(&command_line);
-    let pid = run.child.as_ref().unwrap().id();
-    for tid in measuring_threads(pid) {
+    let command_line = "sleep --for 1ms --duration 1h --policy batch --rounds 1";
+    let mut run = Background::start(&command_line.split(' ').collect::<Vec<_>>());
+    // The affinity at the start has been read.
+    run.wait_for("\"in_force\"");
+    for tid in measuring_threads(run.child.as_ref().unwrap().id()) {
         howlate_linux::sched::bind_thread(tid, &[first].into_iter().collect()).unwrap();
     }
+    run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&show_json(&run.recording), "affinity_differs"));
