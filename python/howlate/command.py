@@ -44,7 +44,7 @@ class Measurement:
             raise FileExistsError(f"{self._out} already exists; refusing to overwrite it")
         self._path = os.fspath(self._out) if self._out is not None else os.path.join(self._folder, "run.jsonl")  # type: ignore[arg-type]
         arguments = [*words({"out": self._path, **options})]
-        arguments += ["--json"] if self._has_json else []
+        arguments += ["--json", "--details"] if self._has_json else []
         # What cannot be an option follows `--`, which only `watch` takes for its program.
         self.words = [command, *arguments, *operands, *(["--", *last] if last else [])]
 

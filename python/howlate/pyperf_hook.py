@@ -31,7 +31,7 @@ class Hook:
         self._words = tempfile.TemporaryFile()
         self._top: Optional[subprocess.Popen[bytes]] = None
         try:
-            command = [program(), "top", f"--process={os.getpid()}", "--json", "--interval=1s"]
+            command = [program(), "top", f"--process={os.getpid()}", "--json", "--details", "--interval=1s"]
             self._top = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._words)
         except (HowlateError, OSError) as error:
             self._refused = str(error)

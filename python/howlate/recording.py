@@ -111,7 +111,7 @@ class Recording:
         from howlate.result import from_json
 
         with AsFile(self.text) as path:
-            command = [program(), "show", "--format=json", path]
+            command = [program(), "show", "--json", "--details", path]
             ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         said = ended.stderr.decode(errors="replace").strip().replace(path, self.path)
         if ended.returncode not in (0, 1, 3):

@@ -31,6 +31,7 @@ pub const FOR_TESTS: &[DebianProgram] = &[
     DebianProgram { program: "javac", package: "default-jdk-headless" },
     DebianProgram { program: "go", package: "golang-go" },
     // Readers of results.
+    DebianProgram { program: "jq", package: "jq" },
     DebianProgram { program: "npm", package: "npm" },
     DebianProgram { program: "mvn", package: "maven" },
     DebianProgram { program: "mandoc", package: "mandoc" },

@@ -83,7 +83,16 @@ impl Bench<'_> {
 
     fn gaps(&self, above: &str) -> Command {
         let mut command = Command::new(self.howlate);
-        command.args(["gaps", "--json", "--quiet", "--cpus", self.cpu, "--above", &format!("{above}us")]);
+        command.args([
+            "gaps",
+            "--json",
+            "--details",
+            "--quiet",
+            "--cpus",
+            self.cpu,
+            "--above",
+            &format!("{above}us"),
+        ]);
         command
     }
 

@@ -150,7 +150,7 @@ impl RecorderUsage {
         let (at_first, cpu) = (share_of(AT_FIRST)?, share_of(time)?);
         kill_process(Pid::from_child(&recorder.0), Signal::INT)?;
         recorder.0.wait()?;
-        let shown = Command::new(&program).arg("show").arg(&out).arg("--json").output()?;
+        let shown = Command::new(&program).arg("show").arg(&out).args(["--json", "--details"]).output()?;
         let shown: Value = serde_json::from_slice(&shown.stdout)?;
         println!("{most:.1} MiB at most; {at_first:.2} % of a CPU at first, then {cpu:.2} %");
         Ok(Self { most, cpu, missing: shown["missing"].clone() })

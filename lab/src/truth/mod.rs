@@ -184,7 +184,7 @@ fn once(program: &Path, attack: &Attack, seconds: u64, scores: &mut Scores) -> i
     let rivals = (attack.rivals)();
     let mut measuring = Command::new(program);
     let (duration, period) = (format!("{seconds}s"), format!("{}us", PERIOD.as_micros()));
-    measuring.args(["cyclic", "--why", "--quiet", "--no-save", "--json", "--rounds", "4"]);
+    measuring.args(["cyclic", "--why", "--quiet", "--no-save", "--json", "--details", "--rounds", "4"]);
     measuring.args(["--duration", &duration, "--period", &period]).args(attack.options);
     let output = measuring.arg("--out").arg(&recording).output()?;
     drop(rivals);

@@ -45,7 +45,7 @@ fn once(
     let instance = Instance::create("witness-watch", OF_THREADS)?;
     let rivals = Rivals::start(&["rival-a", "rival-b", "rival-c", "rival-d"], RivalOptions::default());
     let mut watching = if options.is_empty() { as_nobody(program) } else { Command::new(program) };
-    watching.args(["watch", "--json", "--quiet", "--no-save"]).args(options).arg("--");
+    watching.args(["watch", "--json", "--details", "--quiet", "--no-save"]).args(options).arg("--");
     watching.args(sleeper.command(PERIOD_US, wakeups, &[]).split_whitespace());
     let output = watching.output()?;
     drop(rivals);

@@ -12,11 +12,12 @@ use howlate_analyse::{
 };
 use howlate_model::{
     Boot, BootEnd, Caveat, Condition, EffectiveSettings, EndReason, Instrument, IrregularMessages, Limit,
-    System, TimelineFile, Usage, WorstWakeup, schema_as_written,
+    System, TimelineFile, Usage, WorstWakeup,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::bounded_json::answer_schema;
 use crate::caveats::{caveat, policy_remedy};
 use crate::export::finding;
 use crate::guests::parts;
@@ -395,7 +396,7 @@ enum ResultOutput<'a> {
 
 /// The JSON Schema of these objects, draft 2020-12; `docs/result.schema.json` is a copy.
 pub fn result_schema() -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(&schema_as_written::<ResultOutput<'_>>()).map(|text| text + "\n")
+    answer_schema::<ResultOutput<'_>>()
 }
 
 /// The JSON output for one recording, with `limits` checked.

@@ -5,6 +5,7 @@
 mod answer;
 #[cfg(test)]
 mod assert_published;
+mod bounded_json;
 mod cause_table;
 mod cause_words;
 mod caveats;
@@ -76,6 +77,7 @@ mod watched_screen;
 mod watched_slack;
 mod why;
 
+pub use bounded_json::bounded_json;
 pub use cause_table::{CauseRow, CauseTable};
 pub use cause_words::{cause_in_words, main_causes, part_in_words, percent, segment_in_words};
 pub use caveats::{caveat, policy_remedy, sentences};

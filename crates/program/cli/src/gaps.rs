@@ -34,7 +34,7 @@ pub struct GapsArgs {
     #[arg(long)]
     pub yes_lock: bool,
     /// Print everything: each CPU, all causes, and how long the gaps were
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     pub details: bool,
     /// How it is printed.
     #[command(flatten)]

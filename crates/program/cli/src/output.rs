@@ -24,8 +24,8 @@ pub struct OutputArgs {
     /// Also write the result as Markdown, as `howlate report --format md` has it, replacing what the file held
     #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub export_markdown: Option<PathBuf>,
-    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
-    #[arg(long, conflicts_with_all = ["json", "format"], hide_short_help = true)]
+    /// Print everything, with --json also beyond 64 kB: each CPU, each part of the latency, the slowest wake-ups
+    #[arg(long, conflicts_with = "format", hide_short_help = true)]
     pub details: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, conflicts_with = "json", hide_short_help = true)]

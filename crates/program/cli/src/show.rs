@@ -29,9 +29,9 @@ pub struct ShowArgs {
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
     /// Print the result for programs, as JSON
-    #[arg(long, conflicts_with_all = ["format", "plot", "details"])]
+    #[arg(long, conflicts_with_all = ["format", "plot"])]
     pub json: bool,
-    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
+    /// Print everything, with --json also beyond 64 kB: each CPU, each part of the latency, the slowest wake-ups
     #[arg(long, conflicts_with = "format")]
     pub details: bool,
     /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row

@@ -62,7 +62,7 @@ pub struct TopArgs {
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true)]
     pub tracer: WaitChoice,
     /// Print more rows, and waits as asked or with nothing to do
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     pub details: bool,
     /// Print each table as a line of JSON
     #[arg(long)]

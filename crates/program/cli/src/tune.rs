@@ -76,7 +76,7 @@ pub struct TuneProgram {
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub no_save: bool,
     /// Print everything: every interval, and every way to make a setting permanent
-    #[arg(long, conflicts_with = "json", hide_short_help = true, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub details: bool,
     /// How it is printed.
     #[command(flatten)]

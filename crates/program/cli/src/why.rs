@@ -35,8 +35,8 @@ pub struct WhyArgs {
     /// A timeline for ui.perfetto.dev, from 100 ms before the wake-up was due to 100 ms after it; `2s,20` keeps 20 of a run, `2s` 10.
     #[arg(long, value_name = "LENGTH[,N]", hide_short_help = true, conflicts_with_all = ["recordings", "last"])]
     pub keep: Option<Keep>,
-    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
-    #[arg(long, conflicts_with = "json")]
+    /// Print everything, with --json also beyond 64 kB: each CPU, each part of the latency, the slowest wake-ups
+    #[arg(long)]
     pub details: bool,
     /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json"])]

@@ -22,7 +22,7 @@ pub struct FleetDocument {
     on: String,
     /// Each node.
     nodes: Vec<NodeState>,
-    /// What the recordings that are there say, as `howlate show FOLDER --json` prints it, of a plan or of recorders; absent where nothing was fetched, or
+    /// What the recordings that are there say, as `howlate show FOLDER --json --details` prints it, of a plan or of recorders; absent where nothing was fetched, or
     /// there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Value>,

@@ -23,7 +23,8 @@ const LOOK_EVERY: Span = Span::from_millis(500);
 pub(super) fn run(howlate: &Path, limits: &mut BenchLimits) -> io::Result<()> {
     let seconds = seconds();
     let loops = ["cyclic", "--policy", "fifo:80", "--threads", "2", "--period", "1ms", "--load", "hackbench"];
-    let turns = ["--rounds", "10", "--why", "--tracer", "bpf", "--json", "--quiet", "--duration"];
+    let turns =
+        ["--rounds", "10", "--why", "--tracer", "bpf", "--json", "--details", "--quiet", "--duration"];
     let mut command = Command::new(howlate);
     let mut printed = tempfile::tempfile()?;
     command.args(loops).args(turns).arg(format!("{seconds}s")).stdout(Stdio::from(printed.try_clone()?));

@@ -23,7 +23,18 @@ pub(super) fn run(howlate: &Path, (tier, most): (Tier, f64), limits: &mut BenchL
     }
     let tracer = tier.name();
     let loops = ["cyclic", "--policy", "fifo:80", "--threads", "1", "--period", "1ms", "--load", "cpu"];
-    let turns = ["--rounds", PAIRS, "--duration", DURATION, "--why", "--tracer", tracer, "--json", "--quiet"];
+    let turns = [
+        "--rounds",
+        PAIRS,
+        "--duration",
+        DURATION,
+        "--why",
+        "--tracer",
+        tracer,
+        "--json",
+        "--details",
+        "--quiet",
+    ];
     let result = json(Command::new(howlate).args(loops).args(turns))?;
     let effect = &result["results"][0]["why"]["probe_effect_ns"];
     let micros = |key: &str| effect[key].as_f64().map(|nanos| nanos / 1_000.0);

@@ -69,7 +69,7 @@ impl RecordRun {
         io::copy(&mut self.stderr, &mut io::sink())?;
         self.child.wait()?;
         let folder = self.folder.path().join("kept");
-        let shown = json(Command::new(&self.program).args(["show", "--json"]).arg(folder))?;
+        let shown = json(Command::new(&self.program).args(["show", "--json", "--details"]).arg(folder))?;
         let incidents = shown["incidents"].as_array().into_iter().flatten();
         Ok(incidents.filter_map(reported_wait).collect())
     }

@@ -1,11 +1,11 @@
 //! The JSON output of `howlate gaps`.
 
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapShare, Stall};
-use howlate_model::schema_as_written;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::GapsReport;
+use crate::bounded_json::answer_schema;
 
 /// What `howlate gaps --json` prints.
 #[derive(Serialize, JsonSchema)]
@@ -251,7 +251,7 @@ fn bucket(bucket: howlate_model::Bucket) -> BucketEntry {
 
 /// The JSON Schema of that object, draft 2020-12; `docs/gaps.schema.json` is a copy.
 pub fn gaps_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<GapsDocument>()).map(|text| text + "\n")
+    answer_schema::<GapsDocument>()
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use howlate_analyse::percentile;
 use howlate_analyse::periodicity::PeriodicTimes;
 use howlate_model::{
     Distribution, Incident, LateThreshold, Latency, RemovedFiles, Snapshot, Span, WallClockState,
-    schema_as_written,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,6 +15,7 @@ use super::nodes::{ClockOrder, clock};
 use super::unrecorded::UnrecordedTime;
 use super::wording::comes_back;
 use super::{IncidentReport, NodesIncidentReport, RecordingState};
+use crate::bounded_json::answer_schema;
 
 /// What `howlate show` prints of a folder of `howlate record`.
 #[derive(Serialize, JsonSchema)]
@@ -387,7 +387,7 @@ fn percentiles(waits: &Distribution) -> WaitPercentiles {
 
 /// The JSON Schema of the output of `howlate show DIR --json`.
 pub fn incidents_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<IncidentsOutput<'_>>()).map(|text| text + "\n")
+    answer_schema::<IncidentsOutput<'_>>()
 }
 
 #[cfg(test)]

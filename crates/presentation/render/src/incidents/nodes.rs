@@ -135,7 +135,10 @@ impl NodesIncidentReport {
             not_shown => {
                 paint(
                     DIM,
-                    format!("  {} more that were shorter; `--json` has them.", count(not_shown as u64)),
+                    format!(
+                        "  {} more that were shorter; `--json --details` has them.",
+                        count(not_shown as u64)
+                    ),
                 ) + "\n"
             }
         };

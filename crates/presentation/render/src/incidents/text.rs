@@ -121,7 +121,7 @@ const HOW_ADDED: &str =
 
 /// How many rows are not shown, and where to find them.
 pub(super) fn more(not_shown: usize, which: &str, detail: Detail) -> String {
-    let place = if detail == Detail::Full { "`--json` has them" } else { "`--details`" };
+    let place = if detail == Detail::Full { "`--json --details` has them" } else { "`--details`" };
     let line = || paint(DIM, format!("  {} more {which}: {place}.", count(not_shown as u64))) + "\n";
     if not_shown == 0 { String::new() } else { line() }
 }

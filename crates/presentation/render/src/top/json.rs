@@ -1,11 +1,12 @@
 //! The JSON output of `howlate top`.
 
 use howlate_analyse::waits::{CpuHolderTime, WaitKind, WaitTotal, WaiterTotals};
-use howlate_model::{LostWaits, schema_as_written};
+use howlate_model::LostWaits;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{TopReport, TopView};
+use crate::bounded_json::answer_schema;
 
 /// What `howlate top --json` prints.
 #[derive(Serialize, JsonSchema)]
@@ -188,7 +189,7 @@ fn behind(behind: &CpuHolderTime) -> BehindEntry<'_> {
 
 /// The JSON Schema of that object, draft 2020-12; `docs/top.schema.json` is a copy.
 pub fn top_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<TopDocument<'_>>()).map(|text| text + "\n")
+    answer_schema::<TopDocument<'_>>()
 }
 
 #[cfg(test)]

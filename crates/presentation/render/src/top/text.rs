@@ -201,7 +201,7 @@ const fn halved(room: usize, view: &TopView) -> usize {
 }
 
 fn more(not_shown: usize, view: &TopView) -> String {
-    let place = if view.details { "`--json` has all" } else { "`--details`" };
+    let place = if view.details { "`--json --details` has all" } else { "`--details`" };
     if not_shown == 0 { String::new() } else { format!("  {} more: {place}.\n", count(not_shown as u64)) }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
-use howlate_model::{Condition, PermanentSetting, SettingWrite, Span, schema_as_written};
+use howlate_model::{Condition, PermanentSetting, SettingWrite, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::setting::{SettingTrial, TrialStatus};
 use super::{ConfirmedNumber, ConfirmedSettings, TuneReport, TuneRow, TunedProgram, Unrestored, wording};
+use crate::bounded_json::answer_schema;
 
 /// Version of the format.
 pub(super) const FORMAT: u32 = 1;
@@ -229,7 +230,7 @@ enum TuneOutput<'a> {
 
 /// The JSON Schema of these objects, draft 2020-12; `docs/tune.schema.json` is a copy.
 pub fn tune_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<TuneOutput<'_>>()).map(|text| text + "\n")
+    answer_schema::<TuneOutput<'_>>()
 }
 
 fn differences(tested: &[Tested]) -> BTreeMap<&'static str, TurnDifference> {

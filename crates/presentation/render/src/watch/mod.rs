@@ -59,7 +59,8 @@ pub(crate) fn tables(analysis: &Analysis, detail: Detail, width: usize) -> Strin
     let event_loops = event_loops::rows(&outcomes, MOST_SHOWN, width);
     let have_run: Vec<&Outcome> = outcomes.iter().copied().filter(has_run).collect();
     let rows = ThreadRows::choose(&have_run, most, !is_full);
-    let how = if is_full { "`--json` has all".to_owned() } else { show_again(analysis, "--details") };
+    let how =
+        if is_full { "`--json --details` has all".to_owned() } else { show_again(analysis, "--details") };
     let more = rows
         .folded()
         .map_or_else(String::new, |text| format!("{}\n", wrapped(&format!("{text}: {how}."), width, 0)));

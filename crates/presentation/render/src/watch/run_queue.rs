@@ -31,7 +31,7 @@ pub(crate) fn table(mut outcomes: Vec<&Outcome>, most: usize, width: usize) -> S
     outcomes.into_iter().for_each(|outcome| table.row(row(outcome, unit)));
     let more = match left_out {
         0 => String::new(),
-        some => format!("  {some} more waited less; `--json` has all.\n"),
+        some => format!("  {some} more waited less; `--json --details` has all.\n"),
     };
     let means = wrapped(MEANS, width, 0);
     format!(

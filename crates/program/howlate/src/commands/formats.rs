@@ -2,7 +2,7 @@
 
 use howlate_analyse::Analysis;
 use howlate_model::{Condition, Limit, Work};
-use howlate_render::{self as render, Detail};
+use howlate_render::{self as render, Detail, bounded_json};
 
 use crate::error::Error;
 use crate::terminal;
@@ -19,6 +19,14 @@ pub(super) const fn is_json(format: OutputFormat) -> bool {
             | OutputFormat::Bmf
             | OutputFormat::Trace
     )
+}
+
+/// A JSON document as it is printed: of bounded size, or whole where everything is to be shown.
+pub(super) fn answer(document: String, detail: Detail) -> Result<String, Error> {
+    if detail == Detail::Full {
+        return Ok(document);
+    }
+    Ok(bounded_json(&document)?.into_owned())
 }
 
 /// Checks before a measurement whether the results of its conditions have this format.
@@ -56,10 +64,13 @@ impl FormattedResults<'_> {
         let Self { analyses, names, limits, .. } = *self;
         Ok(match format {
             OutputFormat::Text => self.tables(),
-            OutputFormat::Json => match analyses {
-                [analysis] => render::json(analysis, limits)?,
-                analyses => render::json_of_many(analyses, limits)?,
-            },
+            OutputFormat::Json => {
+                let document = match analyses {
+                    [analysis] => render::json(analysis, limits)?,
+                    analyses => render::json_of_many(analyses, limits)?,
+                };
+                answer(document, self.detail)?
+            }
             OutputFormat::Csv => render::csv(analyses, names)?,
             OutputFormat::Intervals if !analyses.iter().any(has_single_samples) => {
                 return Err(Error::NoSingleSamples);

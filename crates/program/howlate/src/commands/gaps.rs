@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::detail;
+use super::formats::answer;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::startup::{clean_up, on_interrupt};
@@ -46,8 +47,8 @@ pub(crate) fn run(args: &GapsArgs) -> Result<ExitStatus, Error> {
         busy,
     };
     let is_json = args.printing.json;
-    let text =
-        if is_json { result.json()? } else { result.text(detail(args.details, None), terminal::width()) };
+    let detail = detail(args.details, None);
+    let text = if is_json { answer(result.json()?, detail)? } else { result.text(detail, terminal::width()) };
     terminal::print_or_json(&text, is_json)?;
     Ok(status)
 }

@@ -9,12 +9,13 @@ use howlate_model::Finding;
 use howlate_open_results::OpenError;
 use howlate_procfs::Root;
 use howlate_recording::{ReadError, is_rotated};
-use howlate_render::{IncidentReport, TopBy};
+use howlate_render::{Detail, IncidentReport, TopBy};
 use howlate_report::incidents_page;
 use howlate_system::examine;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::formats::answer;
 use super::{detail, reading};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -82,19 +83,18 @@ fn print(incidents: &IncidentReport, text: &str) -> Result<ExitStatus, Error> {
     Ok(status(incidents))
 }
 
-fn print_json(incidents: &IncidentReport) -> Result<ExitStatus, Error> {
-    terminal::print_or_json(&incidents.json()?, true)?;
+fn print_json(incidents: &IncidentReport, detail: Detail) -> Result<ExitStatus, Error> {
+    terminal::print_or_json(&answer(incidents.json()?, detail)?, true)?;
     Ok(status(incidents))
 }
 
 pub(super) fn show(folder: &Path, args: &ShowArgs) -> Result<ExitStatus, Error> {
     let incidents = read(folder, &args.moments, args.together.group)?;
+    let detail = detail(args.details, args.by);
     match args.output_format() {
-        OutputFormat::Json => print_json(&incidents),
+        OutputFormat::Json => print_json(&incidents, detail),
         OutputFormat::Folded => print(&incidents, &incidents.folded()),
-        OutputFormat::Text => {
-            print(&incidents, &incidents.text(detail(args.details, args.by), terminal::width()))
-        }
+        OutputFormat::Text => print(&incidents, &incidents.text(detail, terminal::width())),
         OutputFormat::Perfetto => trace(folder, &incidents),
         _ => Err(Error::RecordFolderFormat),
     }
@@ -116,13 +116,11 @@ fn trace(folder: &Path, incidents: &IncidentReport) -> Result<ExitStatus, Error>
 
 pub(super) fn why(folder: &Path, args: &WhyArgs) -> Result<ExitStatus, Error> {
     let incidents = read(folder, &args.moments, None)?;
+    let detail = detail(args.details, args.by);
     if args.printing.json {
-        return print_json(&incidents);
+        return print_json(&incidents, detail);
     }
-    print(
-        &incidents,
-        &incidents.why(&current_findings(&incidents), detail(args.details, args.by), terminal::width()),
-    )
+    print(&incidents, &incidents.why(&current_findings(&incidents), detail, terminal::width()))
 }
 
 /// Findings of this machine, if the folder comes from it.
@@ -145,11 +143,9 @@ pub(super) fn top(args: &TopArgs) -> Result<ExitStatus, Error> {
         TopBy::Process | TopBy::Culprit => Grouping::Process,
     };
     let incidents = read(folder, &args.moments, Some(by))?;
+    let detail = detail(args.details, None);
     if args.json {
-        return print_json(&incidents);
+        return print_json(&incidents, detail);
     }
-    print(
-        &incidents,
-        &incidents.top(args.by() == TopBy::Culprit, detail(args.details, None), terminal::width()),
-    )
+    print(&incidents, &incidents.top(args.by() == TopBy::Culprit, detail, terminal::width()))
 }

@@ -6,7 +6,8 @@ use howlate_analyse::incidents::Grouping;
 use howlate_recording::is_rotated;
 use howlate_render::{IncidentReport, NodesIncidentReport};
 
-use super::record_folder;
+use super::formats::answer;
+use super::{detail, record_folder};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::terminal;
@@ -28,7 +29,10 @@ fn folders_in(path: &Path) -> Vec<PathBuf> {
 pub(super) fn show(folders: &[PathBuf], args: &ShowArgs) -> Result<ExitStatus, Error> {
     let (nodes, status) = read(folders, &args.moments, args.together.group)?;
     match args.output_format() {
-        OutputFormat::Json => terminal::print_or_json(&nodes.json()?, true)?,
+        OutputFormat::Json => {
+            let detail = detail(args.details, args.by);
+            terminal::print_or_json(&answer(nodes.json()?, detail)?, true)?;
+        }
         OutputFormat::Text => terminal::print(&nodes.text(terminal::width()))?,
         _ => return Err(Error::RecordFoldersFormat),
     }

@@ -14,7 +14,8 @@ use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
 use howlate_watched_program::{ProcessCgroups, WatchError, process_exists};
 
-use super::record_folder;
+use super::formats::answer;
+use super::{detail, record_folder};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::startup::on_interrupt;
@@ -202,7 +203,8 @@ impl TopSession<'_> {
     /// Prints a table for good.
     fn print(&mut self, sample: &TopSample) -> Result<(), Error> {
         if self.json {
-            return Ok(terminal::print_or_json(&sample.json(&self.view)?, true)?);
+            let detail = detail(self.view.details, None);
+            return Ok(terminal::print_or_json(&answer(sample.json(&self.view)?, detail)?, true)?);
         }
         self.live.iter_mut().for_each(LiveTop::end);
         self.display.iter_mut().for_each(InPlace::clear);

@@ -7,6 +7,7 @@ use howlate_model::{Load, Policy, Span};
 use howlate_plan::{CommonChoices, CyclicChoices};
 use howlate_render as render;
 
+use super::formats::answer;
 use super::quick::realtime_policy;
 use super::reading::TextMode;
 use super::{detail, end_history, print_result, reading, record_folder, recordings_or_latest, request};
@@ -93,7 +94,7 @@ fn read_recordings(args: &WhyArgs, recordings: &[PathBuf]) -> Result<ExitStatus,
             [analysis] => render::json(analysis, &[])?,
             analyses => render::json_of_many(analyses, &[])?,
         };
-        terminal::print_or_json(&text, true)?;
+        terminal::print_or_json(&answer(text, detail(args.details, args.by))?, true)?;
         return Ok(ExitStatus::Done);
     }
     for (path, analysis) in recordings.iter().zip(&analyses) {

@@ -102,7 +102,7 @@ fn turns_that_worked_too_long_are_named_without_a_tracer() {
 
 /// All readers of recordings agree on this one.
 fn reads_the_same(out: &str, document: &Value) {
-    let shown = json(&["show", out, "--format", "json"], 0);
+    let shown = json(&["show", out, "--json"], 0);
     assert_eq!(shown["results"], document["results"], "a recording says the same");
     let text = stdout(&run(&["show", out])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("due time") && text.contains("longer than its period of"), "{text}");

@@ -231,14 +231,11 @@ fn is_hidden(shown: &Value, made: &DelayedVictim) -> bool {
 
 /// Whether another real-time thread had the CPU for a quarter of a wait.
 fn is_held_up_by_others(shown: &Value, made: &DelayedVictim) -> bool {
-    let is_urgent = |cause: &Value| {
-        cause["kind"] == "thread"
-            && cause["pid"] != made.hog
-            && ["fifo", "rr", "deadline"].iter().any(|policy| cause["policy"]["policy"] == *policy)
-    };
+    // Not by its policy, which is read from `/proc` and unknown for threads that have ended.
+    let is_urgent = |part: &&Value| part["real_time"] == true && part["pid"] != made.hog;
     incidents_of(shown, made.victim).iter().any(|incident| {
-        let causes = incident["causes"].as_array().unwrap();
-        let foreign_ns: i64 = causes.iter().filter(|cause| is_urgent(cause)).map(ns).sum();
+        let parts = incident["parts"].as_array().unwrap();
+        let foreign_ns: i64 = parts.iter().filter(is_urgent).map(ns).sum();
         foreign_ns * 4 > ns_of(incident, "latency_ns")
     })
 }

@@ -65,7 +65,7 @@ fn spans_of_c_say_where_turns_were_long() {
     plans_and_acts(&turns, 1_000);
     assert_eq!(document["caveats"].as_array().unwrap().iter().filter(of_spans).count(), 0, "{document}");
     let live = run(&["watch", "--quiet", "--tracer", "none", "--out", out, "--", program, "1"]);
-    let shown = json(&["show", out, "--format", "json"], 0);
+    let shown = json(&["show", out, "--json"], 0);
     plans_and_acts(&shown["results"][0]["rhythm"]["turns"], 1_000);
     for text in [stdout(&live), stdout(&run(&["show", out]))] {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -38,7 +38,7 @@ fn the_worst_wake_ups_of_a_program_have_a_timeline_and_a_signal_keeps_another() 
     let out = folder.path().join("run.jsonl");
     let (at, me) = (out.to_str().unwrap(), std::process::id().to_string());
     let options = ["watch", &me, "--thread", "victim", "--late-above", "6ms", "--keep", "2s,2"];
-    let mut command = howlate(&[&options[..], &["--json", "--quiet", "--out", at]].concat());
+    let mut command = howlate(&[&options[..], &["--json", "--details", "--quiet", "--out", at]].concat());
     let watching = command.stdout(Stdio::piped()).spawn().unwrap();
     wait_until("the recording", || out.exists());
     // On a busy machine the watching starts some time after the recording.
@@ -113,8 +113,9 @@ fn without_permission_it_says_so_and_goes_on() {
     let place = ForAnyone::new();
     let options =
         ["cyclic", "--threads", "1", "--duration", "200ms", "--rounds", "1", "--why", "--keep", "1s"];
-    let output =
-        place.howlate(&[&options[..], &["--json", "--quiet", "--out", "run.jsonl"]].concat()).output();
+    let output = place
+        .howlate(&[&options[..], &["--json", "--details", "--quiet", "--out", "run.jsonl"]].concat())
+        .output();
     let document: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
     let caveats = document["caveats"].as_array().unwrap();
     let refused = caveats.iter().find(|caveat| caveat["caveat"] == "timelines_refused");

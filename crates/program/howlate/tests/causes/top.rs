@@ -179,7 +179,8 @@ fn without_privilege_the_accounts_tell_of_ones_own_programs() {
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("as root"), "{}", stderr(&refused));
     // howlate is one of them: it sleeps between samples.
-    let output = anyone.howlate(&["top", "--once", "--duration", "1s", "--json"]).output().unwrap();
+    let output =
+        anyone.howlate(&["top", "--once", "--duration", "1s", "--json", "--details"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let table: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(table["tracer"], "proc");

@@ -130,7 +130,7 @@ fn its_recording_is_read_like_any_other() {
     for row in ["howlate with nothing", "howlate with timer_slack"] {
         assert!(text.contains(row), "each row has its setting: {text}");
     }
-    let shown = json(&["show", "--format", "json", path], 0);
+    let shown = json(&["show", "--json", path], 0);
     let with = |knob: &str| {
         let is_its = |value: &&Value| value["condition"]["tuned"]["knobs"][0] == knob;
         shown["results"].as_array().unwrap().iter().filter(is_its).count()

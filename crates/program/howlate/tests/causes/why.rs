@@ -54,7 +54,7 @@ fn parts_add_up_and_the_result_is_of_turns_without_tracer() {
     }
     assert_eq!(sum(&why["causes"], "late_ns"), why["late"]["total_ns"].as_i64().unwrap());
     assert!(why["probe_effect_ns"]["low"].is_i64(), "six pairs of turns give an interval");
-    let shown = run(&["show", out, "--format", "json"]);
+    let shown = run(&["show", out, "--json"]);
     let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
     assert_eq!(shown["results"][0]["why"], *why, "a recording says the same");
     for command in ["show", "why"] {

@@ -40,8 +40,22 @@ pub(crate) fn handle_ignored_signals() {
     }
 }
 
+/// Runs the program; JSON is whole, where there are more than answers of bounded size.
 pub(crate) fn run(arguments: &[&str]) -> Output {
-    howlate(arguments).output().unwrap()
+    howlate(&with_details(arguments)).output().unwrap()
+}
+
+/// The arguments with `--details` behind `--json`, of commands that have both.
+pub(crate) fn with_details<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    const BOUNDED: [&str; 9] = ["show", "why", "watch", "cyclic", "sleep", "notify", "run", "top", "gaps"];
+    let mut arguments = arguments.to_vec();
+    let is_bounded = arguments.first().is_some_and(|command| BOUNDED.contains(command));
+    let json =
+        arguments.iter().take_while(|argument| **argument != "--").position(|argument| *argument == "--json");
+    if let Some(json) = json.filter(|_| is_bounded && !arguments.contains(&"--details")) {
+        arguments.insert(json + 1, "--details");
+    }
+    arguments
 }
 
 /// Runs the program, and parses the JSON that it prints; it must end with `status`.
@@ -368,7 +382,7 @@ pub(crate) fn pause(millis: u64) {
 
 /// The result of a recording: the output of `howlate show --format json`.
 pub(crate) fn show_json(recording: &Path) -> Value {
-    json(&["show", "--format", "json", recording.to_str().unwrap()], 0)
+    json(&["show", "--json", recording.to_str().unwrap()], 0)
 }
 
 /// Validates a document against `docs/NAME.schema.json`.

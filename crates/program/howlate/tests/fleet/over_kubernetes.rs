@@ -33,7 +33,7 @@ fn pods_of_a_job_measure_and_what_became_of_the_others_is_named() {
     assert_eq!(state_of(&output, "pod-3"), "failed: Evicted: The node was low on resource: memory.");
     // Results are named by node, not by pod.
     let fleet = folder.path().join("plan-fleet");
-    let shown = json(&["show", "--format", "json", fleet.to_str().unwrap()], 0);
+    let shown = json(&["show", "--json", fleet.to_str().unwrap()], 0);
     let results = shown["results"].as_array().unwrap().iter();
     let measured: BTreeSet<&str> =
         results.filter_map(|result| result["condition"]["node"].as_str()).collect();

@@ -28,7 +28,7 @@ fn each_node_measures_once_and_the_late_one_is_named() {
 /// Only this node stands out as late. With three nodes, two must be almost equal for that, which depends on how busy the machine is.
 fn assert_late(fleet: &std::path::Path, name: &str, output: &str) {
     assert!(output.contains(&format!("{name} is later than the other nodes")), "{output}");
-    let result = json(&["show", "--format", "json", fleet.to_str().unwrap()], 0);
+    let result = json(&["show", "--json", fleet.to_str().unwrap()], 0);
     let medians = result["nodes"].as_array().unwrap().iter().find(|node| node["statistic"] == "p50").unwrap();
     let late = |value: &serde_json::Value| (value["node"] == name) == (value["stands_out"] == true);
     assert!(medians["nodes"].as_array().unwrap().iter().all(late), "{medians}");

@@ -183,7 +183,7 @@ fn a_node_that_is_late_is_named_and_no_other() {
     let message = stdout(&output);
     assert!(message.contains("slow-3 is later than the other nodes"), "{message}");
     let fleet = folder.path().join("plan-fleet");
-    let result = json(&["show", "--format", "json", fleet.to_str().unwrap()], 0);
+    let result = json(&["show", "--json", fleet.to_str().unwrap()], 0);
     let late = |value: &Value| (value["node"] == "slow-3") == (value["stands_out"] == true);
     let medians = result["nodes"].as_array().unwrap().iter().find(|node| node["statistic"] == "p50").unwrap();
     assert!(medians["nodes"].as_array().unwrap().iter().all(late), "{medians}");

@@ -16,7 +16,7 @@ fn run(arguments: &[&str]) -> Output {
 
 #[track_caller]
 fn show_json(file: &str) -> Value {
-    let output = run(&["show", "--format", "json", file]);
+    let output = run(&["show", "--json", file]);
     assert_eq!(output.status.code(), Some(0), "{file}: {}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }

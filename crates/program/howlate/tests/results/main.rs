@@ -13,6 +13,7 @@ mod golden;
 mod integrations;
 mod merge;
 mod one_screen;
+mod questions;
 mod recorder;
 mod report;
 mod serve;

@@ -47,15 +47,12 @@ fn many_recordings_are_one_and_a_folder_is_read_as_that() {
         message.contains("2 recordings of 2 machines, ") && message.contains("Kept apart by node: n1, n2."),
         "{message}"
     );
-    let single = counts(&json(&["show", "--format", "json", &path(folder.path(), "n1.jsonl")], 0));
-    let both = json(&["show", "--format", "json", &out], 0);
+    let single = counts(&json(&["show", "--json", &path(folder.path(), "n1.jsonl")], 0));
+    let both = json(&["show", "--json", &out], 0);
     let total = |counts: &[(String, u64)]| counts.iter().map(|count| count.1).sum::<u64>();
     assert_eq!(total(&counts(&both)), 2 * total(&single));
-    assert_eq!(counts(&json(&["show", "--format", "json", &all], 0)), counts(&both));
-    assert_eq!(
-        counts(&json(&["show", "--format", "json", &path(folder.path(), "n?.jsonl")], 0)),
-        counts(&both)
-    );
+    assert_eq!(counts(&json(&["show", "--json", &all], 0)), counts(&both));
+    assert_eq!(counts(&json(&["show", "--json", &path(folder.path(), "n?.jsonl")], 0)), counts(&both));
     // Only the merged file has `merge` in its command line.
     let title = |shown: &str| stdout(&run(&["show", shown])).lines().next().unwrap_or_default().to_owned();
     assert!(title(&all).starts_with(&format!("howlate show {all} · ")), "{}", title(&all));
@@ -116,10 +113,10 @@ fn the_machine_that_is_late_is_named() {
     let shown = stdout(&run(&["show", all]));
     assert!(shown.contains("n4 is later than the other nodes: its median by 330 µs"), "{shown}");
     assert_eq!(shown.matches("is later than the other nodes").count(), 2, "by median and p99: {shown}");
-    let nodes = json(&["show", "--format", "json", all], 0)["nodes"].clone();
+    let nodes = json(&["show", "--json", all], 0)["nodes"].clone();
     let out = |value: &Value| (value["node"] == "n4") == (value["stands_out"] == true);
     assert!(nodes[0]["nodes"].as_array().unwrap().iter().all(out), "{nodes}");
-    let wide = json(&["show", "--format", "json", "--margin", "1ms", all], 0)["nodes"][0]["nodes"].clone();
+    let wide = json(&["show", "--json", "--margin", "1ms", all], 0)["nodes"][0]["nodes"].clone();
     assert!(wide.as_array().unwrap().iter().all(|row| row["stands_out"] == false), "{wide}");
     // Nine blocks are too few for a statement.
     let compared = json(&["compare", "--format", "json", all, all], 3);

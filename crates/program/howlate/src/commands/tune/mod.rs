@@ -8,7 +8,7 @@ use howlate_render::{self as render, Detail};
 use howlate_session::{Environment, Request, Resume, TurnSettings};
 use howlate_tune::{Reliability, TuneResult, Tuner, wakeups_per_turn};
 
-use super::formats::is_json;
+use super::formats::{answer, is_json};
 use super::{cyclic, detail, end_history, notify, request, sleep};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -86,7 +86,7 @@ impl From<Reliability> for ExitStatus {
 fn print(found: &TuneResult, is_json: bool, detail: Detail) -> Result<(), Error> {
     let report = found.report();
     let text = match is_json {
-        true => render::tune_json(&report)?,
+        true => answer(render::tune_json(&report)?, detail)?,
         false => render::tune_text(&report, detail, terminal::width()),
     };
     Ok(terminal::print_or_json(&text, is_json)?)

@@ -81,7 +81,7 @@ fn most_memory(pid: u32) -> Option<u64> {
 
 /// Watches the program until its end; returns the result and the peak memory of howlate.
 fn watch(program: &Path, out: &Path) -> (Value, u64) {
-    let mut command = howlate(&["watch", "--json", "--quiet", "--out"]);
+    let mut command = howlate(&["watch", "--json", "--details", "--quiet", "--out"]);
     command.arg(out).arg("--").arg(program);
     let result = out.with_extension("json");
     let child = command.stdout(std::fs::File::create(&result).unwrap()).spawn();

@@ -81,7 +81,7 @@ fn a_python_loop_has_a_period_and_its_lateness_parts() {
         assert_eq!(crate::common::sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
     }
     assert_eq!(result["latency_ns"]["max"], why["worst"][0]["latency_ns"]);
-    let shown = run(&["show", out, "--format", "json"]);
+    let shown = run(&["show", out, "--json"]);
     let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
     assert_eq!(shown["results"], document["results"], "a recording says the same");
     let text = stdout(&run(&["show", out]));
@@ -194,7 +194,7 @@ fn a_process_that_was_only_watched_runs_on() {
         let status = watching.wait().unwrap();
         assert_eq!(status.code(), if signal == Signal::INT { Some(0) } else { None });
         assert!(program.try_wait().unwrap().is_none(), "it runs on");
-        let shown = json(&["show", path.to_str().unwrap(), "--format", "json"], 0);
+        let shown = json(&["show", path.to_str().unwrap(), "--json"], 0);
         assert!(by_timer(&shown)["count"].as_u64().unwrap() > 0, "what was seen is kept");
     }
     program.kill().unwrap();
