@@ -30,6 +30,7 @@ fn system_properties(system: &System) -> impl IntoIterator<Item = (String, Strin
         ("kernel", nonempty(&system.kernel)),
         ("kernel build", nonempty(&system.kernel_build)),
         ("preemption", system.preemption.clone()),
+        ("scheduler", system.scheduler.clone()),
         ("cpu", nonempty(&system.processor)),
         ("cpus", Some(system.online.len().to_string()).filter(|number| number != "0")),
         ("clock source", nonempty(&system.clocksource)),

@@ -16,6 +16,7 @@ pub fn describe(root: &Root) -> System {
     let online = read_cpu_list(root, "/sys/devices/system/cpu/online");
     System {
         preemption: preemption(root),
+        scheduler: bpf_scheduler(root),
         realtime_kernel: Kernel::is_realtime(root),
         tick_hz: tick_hz(root),
         architecture: architecture(root),
@@ -35,6 +36,16 @@ pub fn describe(root: &Root) -> System {
         kernel: kernel.release,
         kernel_build: kernel.build,
     }
+}
+
+/// The name of the BPF scheduler that has the ordinary threads, if any: Documentation/scheduler/sched-ext.rst.
+fn bpf_scheduler(root: &Root) -> Option<String> {
+    root.read("/sys/kernel/sched_ext/state").ok().filter(|state| state == "enabled")?;
+    // Schedulers need a name, but it may be gone by now.
+    root.read("/sys/kernel/sched_ext/root/ops")
+        .ok()
+        .filter(|name| !name.is_empty())
+        .or_else(|| Some("sched_ext".into()))
 }
 
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 
-use howlate_model::{CpuSet, Finding, Verdict};
+use howlate_model::{CpuSet, Finding, System, Verdict};
 use howlate_procfs::Root;
+use tempfile::TempDir;
 
 const CPU: &str = "sys/devices/system/cpu";
 
@@ -173,6 +174,14 @@ impl Machine {
 
     /// The findings on this machine.
     pub(crate) fn examine(&self) -> MachineFindings {
+        MachineFindings { findings: examine_tree(self.write().path()) }
+    }
+
+    pub(crate) fn describe(&self) -> System {
+        howlate_system::describe(&Root::at(self.write().path()))
+    }
+
+    fn write(&self) -> TempDir {
         let folder = tempfile::tempdir().expect("a directory for the machine");
         for (path, bytes) in &self.files {
             let file = folder.path().join(path);
@@ -180,7 +189,7 @@ impl Machine {
             std::fs::create_dir_all(folder).expect("the machine can be written");
             std::fs::write(file, bytes).expect("the machine can be written");
         }
-        MachineFindings { findings: examine_tree(folder.path()) }
+        folder
     }
 }
 

@@ -123,6 +123,9 @@ fn another_scheduler_is_named() {
     assert!(found.remedy("preemption").contains("echo full "));
     assert!(found.get("preemption").why.contains("goes on until the tick"));
     assert_eq!(found.costs(), ["idle_states"]);
+    assert_eq!(with_sched_ext().describe().scheduler.as_deref(), Some("lavd"));
+    let ended = with_sched_ext().file("sys/kernel/sched_ext/state", "disabled");
+    assert_eq!(ended.describe().scheduler, None);
 }
 
 /// Since Linux 7.1 time slices do not wait for the tick, where timers are rearmed late.

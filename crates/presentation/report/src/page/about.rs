@@ -158,13 +158,14 @@ fn caveats(entries: &[Entry<'_>], recordings: &[NamedRecording<'_>]) -> Markup {
 /// Name of a property and its accessor.
 type Property = (&'static str, fn(&System) -> Option<String>);
 
-const PROPERTIES: [Property; 15] = [
+const PROPERTIES: [Property; 16] = [
     ("processor", |system| Some(system.processor.clone())),
     ("CPUs online", |system| Some(system.online.to_string())),
     ("allowed CPUs", |system| Some(system.allowed.to_string())),
     ("kernel", |system| Some(system.kernel.clone())),
     ("build", |system| Some(system.kernel_build.clone())),
     ("preemption", |system| system.preemption.clone()),
+    ("scheduler of BPF", |system| system.scheduler.clone()),
     ("ticks per second", |system| system.tick_hz.map(|hz| hz.to_string())),
     ("clock source", |system| Some(system.clocksource.clone())),
     ("idle states", idle_states),

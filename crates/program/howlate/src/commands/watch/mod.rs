@@ -161,6 +161,7 @@ fn watch_announcement(subject: &WatchTarget, duration: Option<Span>) -> String {
 }
 
 fn print(args: &WatchArgs, analysis: &Analysis) -> Result<(), Error> {
-    let output = OutputArgs { out: args.out.clone(), printing: args.printing, ..OutputArgs::default() };
+    let (out, details) = (args.out.clone(), args.details);
+    let output = OutputArgs { out, details, printing: args.printing, ..OutputArgs::default() };
     print_result(analysis, &output, None, &args.fail_above)
 }
