@@ -5,12 +5,14 @@
 
 mod programs;
 mod python;
+mod stages;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use self::programs::RunSettings;
+use self::stages::StageTimes;
 use crate::{packages, supply, tracefs};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,20 +29,20 @@ pub enum TestScope {
 
 /// Runs the checks and tests; prints how many passed, failed and were skipped.
 pub fn run(scope: TestScope) -> ExitCode {
-    let mut failed_checks = Vec::new();
-    if scope == TestScope::Consumers {
-        packages::provide(packages::FOR_CONSUMERS);
-    }
-    if scope == TestScope::Everything {
-        packages::provide(packages::FOR_TESTS);
-    }
+    let (mut failed_checks, mut times) = (Vec::new(), StageTimes::default());
+    times.stage("packages", || match scope {
+        TestScope::Consumers => packages::provide(packages::FOR_CONSUMERS),
+        TestScope::Everything => packages::provide(packages::FOR_TESTS),
+        TestScope::Fast | TestScope::Python => {}
+    });
     for (name, arguments) in checks(scope) {
         println!("== {name}: cargo {}", arguments.join(" "));
-        if !cargo(arguments).status().is_ok_and(|status| status.success()) {
+        let status = times.stage(name, || cargo(arguments).status());
+        if !status.is_ok_and(|status| status.success()) {
             failed_checks.push(*name);
         }
     }
-    let mut tally = run_tests(scope);
+    let mut tally = run_tests(scope, &mut times);
     if scope == TestScope::Everything {
         failed_checks.extend(check_supply(&mut tally));
     }
@@ -50,6 +52,7 @@ pub fn run(scope: TestScope) -> ExitCode {
     let checks = failed_checks.iter().map(|check| (*check).to_owned());
     checks.chain(tally.reasons.iter().cloned()).for_each(|failed| println!("FAILED: {failed}"));
     let failed = tally.failed + failed_checks.len() as u64;
+    println!("{}", times.summary());
     println!("{} passed, {failed} failed, {} skipped", tally.passed, tally.skipped.len());
     if failed == 0 && tally.ran_to_the_end { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -113,13 +116,16 @@ struct TestTally {
     ran_to_the_end: bool,
 }
 
-fn run_tests(scope: TestScope) -> TestTally {
+fn run_tests(scope: TestScope, times: &mut StageTimes) -> TestTally {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let skips = folder.path().join("skips");
-    let mut tally =
-        if scope == TestScope::Python { TestTally::complete() } else { run_test_programs(scope, &skips) };
+    let mut tally = if scope == TestScope::Python {
+        TestTally::complete()
+    } else {
+        run_test_programs(scope, &skips, times)
+    };
     if scope == TestScope::Everything {
-        run_doc_tests(&skips, &mut tally);
+        times.stage("examples", || run_doc_tests(&skips, &mut tally));
     }
     let skipped = std::fs::read_to_string(&skips).unwrap_or_default();
     // Rust's test harness counts a test that skips itself as passed.
@@ -127,21 +133,23 @@ fn run_tests(scope: TestScope) -> TestTally {
     tally.skipped.extend(skipped.lines().map(str::to_owned));
     match scope {
         TestScope::Fast => tally.skip("the Python package: it takes long"),
-        TestScope::Everything | TestScope::Consumers | TestScope::Python => python::run(&mut tally),
+        TestScope::Everything | TestScope::Consumers | TestScope::Python => {
+            times.stage("Python", || python::run(&mut tally));
+        }
     }
     tally
 }
 
 /// Runs one test program per CPU at a time; two more with `--fast`, as most of those tests wait rather than compute. Those that boot
 /// guests run alone.
-fn run_test_programs(scope: TestScope, skips: &Path) -> TestTally {
+fn run_test_programs(scope: TestScope, skips: &Path, times: &mut StageTimes) -> TestTally {
     let mut tally = TestTally::default();
     let mut command =
         cargo(&["test", "--workspace", ALL_FEATURES, "--no-run", "--message-format=json-render-diagnostics"]);
     if scope == TestScope::Consumers {
         command.args(["--test", "consumers", "--test", "cyclictest"]);
     }
-    let programs = match programs::build(command) {
+    let programs = match times.stage("build", || programs::build(command)) {
         Ok(programs) => programs,
         Err(error) => {
             println!("FAILED: {error}");
@@ -157,13 +165,15 @@ fn run_test_programs(scope: TestScope, skips: &Path) -> TestTally {
         programs.into_iter().partition(|program| is_fast && program.takes_minutes());
     slow.iter().for_each(|program| tally.skip(&format!("{}: it takes minutes", program.name())));
     let (alone, together): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.runs_alone());
-    for (programs, at_once) in [(together, at_once), (alone, 1)] {
-        programs::run(programs, at_once, &settings, &mut |run| {
-            println!("== {} · {:.0} s", run.name, run.duration.as_secs_f64());
-            print!("{}", run.output);
-            run.output.lines().for_each(|line| tally.add(line));
-            tally.reasons.extend(failure_reasons(&run.output));
-            tally.ran_to_the_end &= run.is_success;
+    for (stage, programs, at_once) in [("tests", together, at_once), ("guests", alone, 1)] {
+        times.stage(stage, || {
+            programs::run(programs, at_once, &settings, &mut |run| {
+                println!("== {} · {:.0} s", run.name, run.duration.as_secs_f64());
+                print!("{}", run.output);
+                run.output.lines().for_each(|line| tally.add(line));
+                tally.reasons.extend(failure_reasons(&run.output));
+                tally.ran_to_the_end &= run.is_success;
+            })
         });
     }
     tally

@@ -9,8 +9,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
+
+use super::stages::now;
 
 /// Inputs per property test with `--fast`; proptest's default is 256.
 const FAST_CASES: &str = "32";
@@ -176,11 +177,6 @@ impl TestExecutable {
         };
         TestRun { name: self.name, output, duration: now().saturating_sub(began), is_success }
     }
-}
-
-/// `CLOCK_MONOTONIC`.
-fn now() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
 }
 
 /// A folder for temporary files, writable by all users like `/tmp`. Each test program has its own, as tests look for files that were
