@@ -14,8 +14,13 @@ use serde_json::{Value, json};
 
 /// Bytes of an answer: a script's buffer, a pipe's content on Linux, what a language model reads without loss of the rest.
 const ANSWER_BYTES: usize = 64 * 1024;
-/// Entries that lists keep at least: they are cut to the first of these numbers before any is cut further.
-const KEPT: [usize; 3] = [10, 3, 1];
+/// Entries that lists keep at least, and from which depth on, in the order in which lists are cut: an entry of the document's own lists
+/// is an answer, and what is in it are details.
+const ROUNDS: [(usize, usize); 5] = [(10, WITHIN_ENTRIES), (3, WITHIN_ENTRIES), (10, 0), (3, 0), (1, 0)];
+/// Depth of lists that are not the document's own.
+const WITHIN_ENTRIES: usize = 2;
+/// Lists of this name stay whole: their entries add up to what they are parts of.
+const WHOLE: &str = "parts";
 /// The member that counts what is missing, by the names that lead to a list.
 const OMITTED: &str = "omitted";
 const OMITTED_DESCRIPTION: &str = "Entries that this answer leaves out of its lists, by the names that lead to them (`results.why.worst`); \
@@ -130,12 +135,13 @@ impl<'a> Document<'a> {
         // What counts the rest takes room as well.
         let room: usize = self.lists.iter().map(|list| list.name.len() + COUNT_BYTES).sum();
         let bytes = bytes.saturating_sub(room);
-        for kept in KEPT {
-            for place in &order {
+        for (kept, from_depth) in ROUNDS {
+            let places = order.iter().filter(|place| self.lists[**place].is_cut_from(from_depth));
+            for place in places.copied().collect::<Vec<_>>() {
                 if self.size(is_pretty) <= bytes {
                     return;
                 }
-                self.limit(*place, kept, bytes, is_pretty);
+                self.limit(place, kept, bytes, is_pretty);
             }
         }
     }
@@ -288,6 +294,10 @@ impl Entry<'_> {
 }
 
 impl ListPlace {
+    fn is_cut_from(&self, depth: usize) -> bool {
+        self.depth >= depth && self.name.rsplit('.').next() != Some(WHOLE)
+    }
+
     /// The index of a place, which is added where it is new.
     fn of(name: &str, depth: usize, entries: usize, lists: &mut Vec<Self>) -> usize {
         let known = lists.iter().position(|list| list.name == name && list.depth == depth);
@@ -397,6 +407,20 @@ mod tests {
         assert!(kept.is_sorted());
         let late: Vec<u64> = (0..15).map(|hundred| hundred * 100 + 7).collect();
         assert!(late.iter().all(|number| kept.contains(number)), "{kept:?}");
+    }
+
+    #[test]
+    fn answers_stay_before_their_details_and_parts_stay_with_their_sum() {
+        let parts = entries(8, |number| json!({ "ns": number }));
+        let worst = entries(10, |number| json!({ "latency_ns": 190, "at": number, "parts": parts }));
+        let document = shortened(
+            &json!({ "results": entries(23, |number| json!({ "number": number, "worst": worst })) }),
+        );
+        let results = document["results"].as_array().unwrap();
+        assert_eq!(results.len(), 23);
+        let worst = results[22]["worst"].as_array().unwrap();
+        assert!((3..10).contains(&worst.len()), "{}", worst.len());
+        assert!(worst.iter().all(|entry| entry["parts"].as_array().unwrap().len() == 8));
     }
 
     #[test]

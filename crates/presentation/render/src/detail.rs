@@ -1,6 +1,6 @@
 //! How much of a result is shown, and the command that shows the rest.
 
-use howlate_analyse::Analysis;
+use howlate_analyse::{Analysis, SavedAs};
 use howlate_model::shell_path;
 
 use crate::prose::wrapped;
@@ -18,11 +18,12 @@ pub enum Detail {
     Full,
 }
 
-/// `` `howlate show --details` ``, with the recording if it was named on the command line.
+/// `` `howlate show --details` ``, with the recording where that is not the last run.
 pub(crate) fn show_again(analysis: &Analysis, options: &str) -> String {
-    match &analysis.path {
-        Some(path) => format!("`howlate show {} {options}`", legible(&shell_path(path))),
-        None => format!("`howlate show {options}`"),
+    match &analysis.saved_as {
+        SavedAs::LastRun => format!("`howlate show {options}`"),
+        SavedAs::File(path) => format!("`howlate show {} {options}`", legible(&shell_path(path))),
+        SavedAs::Nowhere => format!("the same command with `{options}`"),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Results of `howlate quick`: one screen for newcomers.
 
-use howlate_analyse::{Analysis, Outcome, Ratio, ratio};
+use howlate_analyse::{Analysis, Outcome, Ratio, SavedAs, ratio};
 use howlate_model::{Caveat, Finding, HasProperties, Latency, Load, Policy, Property, Verdict};
 
 use crate::cause_words::main_causes;
 use crate::commands_to_type::step_lines;
-use crate::detail::Detail;
+use crate::detail::{Detail, show_again};
 use crate::ending::ending_after_title;
 use crate::machine::machine;
 use crate::notes::{MOST_LINES, doubts_but, notes};
@@ -55,7 +55,10 @@ const fn is_of_realtime(caveat: &Caveat) -> bool {
 /// What helps, and the main causes.
 fn in_brief(analysis: &Analysis, rows: &[QuickRow<'_>], width: usize) -> String {
     let costly = analysis.header.findings.iter().filter(|finding| is_costly(finding)).count();
-    let more = format!("More: `howlate show --details`, `howlate why`, `howlate doctor` ({costly} to fix).");
+    // Alone, howlate has no `--details`.
+    let shown = (analysis.saved_as != SavedAs::Nowhere).then(|| show_again(analysis, "--details") + ", ");
+    let shown = shown.unwrap_or_default();
+    let more = format!("More: {shown}`howlate why`, `howlate doctor` ({costly} to fix).");
     let lines = helpful(rows).into_iter().chain(reasons(rows));
     let lines = lines.map(|line| format!("{}\n", wrapped(&line, width, 0)));
     format!("{}{}\n", lines.collect::<String>(), paint(DIM, wrapped(&more, width, 0)))

@@ -16,6 +16,18 @@ use crate::{LoadEffect, MergedMachine, Outcome, member};
 /// Most timelines listed.
 const MOST_TIMELINES: usize = 1_000;
 
+/// Where the recording of a result is, for what is typed next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SavedAs {
+    /// In the history, as the last run: `howlate show` finds it by itself.
+    #[default]
+    LastRun,
+    /// In a file.
+    File(PathBuf),
+    /// Nowhere: only the same command can show more.
+    Nowhere,
+}
+
 /// Everything known of a recording.
 #[derive(Clone, Debug)]
 pub struct Analysis {
@@ -41,8 +53,8 @@ pub struct Analysis {
     pub members: BTreeMap<String, MergedMachine>,
     /// Differences between machines within this margin do not count; `None` unless requested.
     pub margin: Option<Margin>,
-    /// Path of the recording, if the user named it: for follow-up commands in the output.
-    pub path: Option<PathBuf>,
+    /// Where its recording is.
+    pub saved_as: SavedAs,
     outcomes: Vec<Outcome>,
     caveat_index: CaveatIndex,
     /// Computed once: the live screen asks several times.
@@ -66,7 +78,7 @@ impl Analysis {
             boots_ended: Vec::new(),
             members: BTreeMap::new(),
             margin: None,
-            path: None,
+            saved_as: SavedAs::default(),
             outcomes,
             caveat_index: CaveatIndex::default(),
             recurrences: OnceLock::new(),
@@ -143,7 +155,7 @@ impl Analysis {
             boots_ended: self.boots_ended.clone(),
             members: self.members.clone(),
             margin: self.margin,
-            path: self.path.clone(),
+            saved_as: self.saved_as.clone(),
             outcomes,
             caveat_index: self.caveat_index.clone(),
             recurrences: OnceLock::new(),

@@ -42,7 +42,7 @@ pub mod watch;
 
 pub use across_cpus::{LoopOutcomes, per_loop, per_thread};
 pub use advice::{AdvisedThread, Cure, ThreadAdvice, thread_advice};
-pub use analysis::Analysis;
+pub use analysis::{Analysis, SavedAs};
 pub use block_numbers::BlockNumbers;
 pub use bound::Bound;
 pub use check::{Check, LimitVerdict, UnknownReason, checks, checks_of, is_measured_as_requested};

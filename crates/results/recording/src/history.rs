@@ -36,6 +36,11 @@ impl HistoryEntry {
         Self { folder, name, elsewhere: out.map(Path::to_owned) }
     }
 
+    /// Whether it has a place in the history, where `howlate show` finds it as the last run.
+    pub const fn has_place(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// Path of the recording in the history; `None` if it is saved elsewhere or not at all.
     pub fn path(&self) -> Option<PathBuf> {
         self.file(UNDER_WAY).filter(|_| self.elsewhere.is_none())

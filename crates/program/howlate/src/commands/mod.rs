@@ -33,9 +33,9 @@ mod until;
 pub(crate) mod watch;
 pub(crate) mod why;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use howlate_analyse::Analysis;
+use howlate_analyse::{Analysis, SavedAs};
 use howlate_model::Limit;
 use howlate_open_results as reading;
 
@@ -74,7 +74,8 @@ fn measure_and_print(
         kept: history_path.as_deref(),
         ..request(command, seed, environment, &args.run, &args.output, traced)
     };
-    let analysis = measure(request, environment, &plan, Resume::No)?;
+    let mut analysis = measure(request, environment, &plan, Resume::No)?;
+    analysis.saved_as = saved_as(&history, args.output.out.as_deref());
     print_result(&analysis, &args.output, by, &args.run.fail_above)?;
     let status = exit_status::of_whole_run(&analysis, &args.run.fail_above);
     end_history(history, args.output.printing.quiet);
@@ -105,6 +106,15 @@ fn request<'a>(
         until: None,
         screen: terminal::display(output.display.live, output.printing.quiet, environment, timeline_request),
         traced,
+    }
+}
+
+/// Where a run is when it has ended.
+fn saved_as(history: &HistoryEntry, out: Option<&Path>) -> SavedAs {
+    match out {
+        _ if history.has_place() => SavedAs::LastRun,
+        Some(path) if !howlate_recording::is_stream(path) => SavedAs::File(path.to_owned()),
+        _ => SavedAs::Nowhere,
     }
 }
 

@@ -5,7 +5,7 @@ use howlate_plan::{CommonChoices, CyclicChoices};
 use howlate_render::{Detail, quick};
 use howlate_trace::{Choice, Tier, open};
 
-use super::{print_result, request};
+use super::{print_result, request, saved_as};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::startup;
@@ -40,7 +40,8 @@ pub(crate) fn run(args: &QuickArgs) -> Result<ExitStatus, Error> {
         kept: history_path.as_deref(),
         ..request("quick", seed, &environment, &WholeRunArgs::default(), &output, traced)
     };
-    let analysis = measure(request, &environment, &plan, Resume::No)?;
+    let mut analysis = measure(request, &environment, &plan, Resume::No)?;
+    analysis.saved_as = saved_as(&history, args.out.as_deref());
     let is_whole = analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Done);
     let status = if is_whole { ExitStatus::Done } else { ExitStatus::NotTrustworthy };
     if args.printing.json {

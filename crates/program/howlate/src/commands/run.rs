@@ -6,7 +6,9 @@ use howlate_model::{AsText, Caveat, Combination, Condition, EndReason, LoadList,
 use howlate_plan::{Plan, PlanError, join_plans};
 use howlate_render as render;
 
-use super::{cyclic, end_history, exports, formats, guest, notify, print_result, request, sleep, start};
+use super::{
+    cyclic, end_history, exports, formats, guest, notify, print_result, request, saved_as, sleep, start,
+};
 use crate::error::Error;
 use crate::exit_status::{self, ExitStatus};
 use crate::plan_file::Experiment;
@@ -110,7 +112,8 @@ fn measure_plan(
     let history = HistoryEntry::begin("run", Some(&path), args.no_save);
     announce(experiment, &plan, &path, quiet);
     start::wait_for(args.start_at, &environment.interrupted, quiet)?;
-    let analysis = measure(request, environment, &plan, resume)?;
+    let mut analysis = measure(request, environment, &plan, resume)?;
+    analysis.saved_as = saved_as(&history, Some(&path));
     print_result(&analysis, &args.output, None, &options.fail_above)?;
     end_history(history, quiet);
     if analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Interrupted) && !quiet {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use howlate_analyse::Analysis;
+use howlate_analyse::{Analysis, SavedAs};
 use howlate_model::{Load, Policy, Span};
 use howlate_plan::{CommonChoices, CyclicChoices};
 use howlate_render as render;
@@ -10,7 +10,9 @@ use howlate_render as render;
 use super::formats::answer;
 use super::quick::realtime_policy;
 use super::reading::TextMode;
-use super::{detail, end_history, print_result, reading, record_folder, recordings_or_latest, request};
+use super::{
+    detail, end_history, print_result, reading, record_folder, recordings_or_latest, request, saved_as,
+};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::startup;
@@ -52,7 +54,8 @@ fn measure_here(args: &WhyArgs) -> Result<ExitStatus, Error> {
         kept: history_path.as_deref(),
         ..request("why", seed, &environment, &WholeRunArgs::default(), &output, traced)
     };
-    let analysis = measure(request, &environment, &plan, Resume::No)?;
+    let mut analysis = measure(request, &environment, &plan, Resume::No)?;
+    analysis.saved_as = saved_as(&history, output.out.as_deref());
     print_result(&analysis, &output, args.by, &[])?;
     end_history(history, printing.quiet);
     Ok(if is_explained(&analysis) { ExitStatus::Done } else { ExitStatus::NotTrustworthy })
@@ -87,7 +90,7 @@ fn read_recordings(args: &WhyArgs, recordings: &[PathBuf]) -> Result<ExitStatus,
     };
     let mut analyses = recordings.iter().map(analysis).collect::<Result<Vec<_>, _>>()?;
     for (analysis, path) in analyses.iter_mut().zip(&args.recordings) {
-        analysis.path = Some(path.clone());
+        analysis.saved_as = SavedAs::File(path.clone());
     }
     if is_json {
         let text = match analyses.as_slice() {

@@ -107,7 +107,7 @@ fn a_thread_that_hogs_the_cpu_is_named() {
 fn measure_traced(tracer: &str, mut command: Command) -> Option<Value> {
     let output = command
         .args(["cyclic", "--why", "--tracer", tracer, "--threads", "1", "--samples", "300"])
-        .args(["--rounds", "2", "--json", "--quiet"])
+        .args(["--rounds", "2", "--json", "--details", "--quiet"])
         .output()
         .unwrap();
     if output.status.code() == Some(2) {

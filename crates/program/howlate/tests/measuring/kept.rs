@@ -51,6 +51,21 @@ fn the_most_recent_run_is_shown_without_its_name() {
     assert_eq!(history_length(data.path()), 2);
 }
 
+/// What is not the last run is not called it.
+#[test]
+fn a_result_says_how_to_see_more_of_it() {
+    let data = tempfile::tempdir().unwrap();
+    let more_of = |options: &[&str]| {
+        let text = stdout(&with_data(data.path(), &[&SHORT[..], options].concat()));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(more_of(&[]).contains("`howlate show --details`"));
+    assert!(more_of(&["--no-save", "--out", "one.jsonl"]).contains("`howlate show one.jsonl --details`"));
+    let unsaved = more_of(&["--no-save"]);
+    assert!(unsaved.contains("the same command with `--details`"), "{unsaved}");
+    assert!(!unsaved.contains("howlate show"), "{unsaved}");
+}
+
 /// All measuring commands are saved: plans and watched programs too, and `why` reads what was traced.
 #[test]
 fn experiments_and_watched_programs_are_kept_too() {

@@ -36,7 +36,8 @@ fn refusals(result: &Value) -> Vec<String> {
 #[track_caller]
 fn everything_arrives(arguments: &str) {
     let output =
-        notify(&format!("--by all --after 100us --samples 20 --rounds 1 --json {arguments}")).output();
+        notify(&format!("--by all --after 100us --samples 20 --rounds 1 --json --details {arguments}"))
+            .output();
     let result = json(&output.unwrap());
     let left_out = refusals(&result);
     left_out.iter().for_each(|reason| skip(reason));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use howlate_analyse::Analysis;
+use howlate_analyse::{Analysis, SavedAs};
 use howlate_model::shell_path;
 use howlate_recording::write_table;
 use howlate_render::{self as render, Detail, legible};
@@ -35,7 +35,9 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitStatus, Error> {
         recordings.iter().map(|path| reading::analysis(path, opening)).collect::<Result<Vec<_>, _>>()?;
     for (analysis, path) in analyses.iter_mut().zip(&recordings) {
         analysis.margin = args.margin;
-        analysis.path = (!args.recordings.is_empty()).then(|| path.clone());
+        if !args.recordings.is_empty() {
+            analysis.saved_as = SavedAs::File(path.clone());
+        }
     }
     let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
     if let (OutputFormat::Trace, Some((path, _))) = (args.output_format(), untraced) {

@@ -19,7 +19,7 @@ use howlate_watch_session::{Attachment, Visibility, WatchDisplay, WatchOutcome, 
 use howlate_watched_program::{WatchError, WatchTarget};
 
 use self::display::{LiveWatchDisplay, ThreadLines, ThreadList};
-use super::{end_history, print_result};
+use super::{end_history, print_result, saved_as};
 use crate::error::Error;
 use crate::exit_status::{self, ExitStatus};
 use crate::startup;
@@ -44,13 +44,14 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitStatus, Error> {
         eprint_wrapped(&watched_until(figure, (least, wakeups), at_most, width()));
     }
     let watching = watching.with_display(display);
-    let WatchOutcome { analysis, no_data_reason } = watching.run(&mut subject, &environment.interrupted);
+    let WatchOutcome { mut analysis, no_data_reason } = watching.run(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
     output.into_iter().for_each(eprint_file);
     if let Some(reason) = no_data_reason {
         history.forget();
         return Err(failure.map_or(reason.into(), Error::from));
     }
+    analysis.saved_as = saved_as(&history, args.out.as_deref());
     print(args, &analysis)?;
     end_history(history, args.printing.quiet);
     // Without a duration the user ends it, which is no interruption.
