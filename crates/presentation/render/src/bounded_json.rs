@@ -135,30 +135,30 @@ impl<'a> Document<'a> {
         // What counts the rest takes room as well.
         let room: usize = self.lists.iter().map(|list| list.name.len() + COUNT_BYTES).sum();
         let bytes = bytes.saturating_sub(room);
-        for (kept, from_depth) in ROUNDS {
+        for (shown, from_depth) in ROUNDS {
             let places = order.iter().filter(|place| self.lists[**place].is_cut_from(from_depth));
             for place in places.copied().collect::<Vec<_>>() {
                 if self.size(is_pretty) <= bytes {
                     return;
                 }
-                self.limit(place, kept, bytes, is_pretty);
+                self.limit(place, shown, bytes, is_pretty);
             }
         }
     }
 
     /// Cuts the lists of a place to `kept` entries, or to as many more as there is room for.
-    fn limit(&mut self, place: usize, kept: usize, bytes: usize, is_pretty: bool) {
+    fn limit(&mut self, place: usize, shown: usize, bytes: usize, is_pretty: bool) {
         let ListPlace { is_series, longest, limit, .. } = self.lists[place];
         let most = limit.min(longest);
-        if most <= kept {
+        if most <= shown {
             return;
         }
-        let kept = if is_series { 0 } else { kept };
-        self.lists[place].limit = kept;
+        let shown = if is_series { 0 } else { shown };
+        self.lists[place].limit = shown;
         if is_series || self.size(is_pretty) > bytes {
             return;
         }
-        let (mut fits, mut too_many) = (kept, most);
+        let (mut fits, mut too_many) = (shown, most);
         while too_many - fits > 1 {
             let between = fits.midpoint(too_many);
             self.lists[place].limit = between;
@@ -173,13 +173,13 @@ impl<'a> Document<'a> {
 
     /// Entries that are left out, by place; those within entries that are left out as well among them.
     fn omitted(&self) -> BTreeMap<&str, usize> {
-        let (mut all, mut kept) = (vec![0; self.lists.len()], vec![0; self.lists.len()]);
+        let (mut all, mut shown) = (vec![0; self.lists.len()], vec![0; self.lists.len()]);
         self.root.count_entries(None, &mut all);
-        self.root.count_entries(Some(&self.lists), &mut kept);
-        let missing = self.lists.iter().zip(all.iter().zip(kept));
+        self.root.count_entries(Some(&self.lists), &mut shown);
+        let missing = self.lists.iter().zip(all.iter().zip(shown));
         missing
-            .filter(|(_, (all, kept))| *all > kept)
-            .map(|(list, (all, kept))| (list.name.as_str(), all - kept))
+            .filter(|(_, (all, shown))| *all > shown)
+            .map(|(list, (all, shown))| (list.name.as_str(), all - shown))
             .collect()
     }
 }
@@ -221,8 +221,8 @@ impl<'a> Node<'a> {
         match self {
             Self::Leaf(raw) => raw.get().len(),
             Self::List(place, entries) => {
-                let kept = entries.iter().filter(|entry| entry.is_kept(&lists[*place]));
-                bracketed(kept.map(|entry| entry.node.size(lists, within)), indent)
+                let shown = entries.iter().filter(|entry| entry.is_kept(&lists[*place]));
+                bracketed(shown.map(|entry| entry.node.size(lists, within)), indent)
             }
             Self::Object(members) => {
                 // Quotes and colon; a space where there are line breaks.
@@ -280,7 +280,7 @@ fn ranked(nodes: Vec<Node<'_>>) -> Vec<Entry<'_>> {
     let latencies: Option<Vec<f64>> = nodes.iter().map(Node::latency).collect();
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     if let Some(latencies) = latencies {
-        order.sort_by(|one, other| latencies[*other].total_cmp(&latencies[*one]));
+        order.sort_by(|left, right| latencies[*right].total_cmp(&latencies[*left]));
     }
     let mut entries: Vec<_> = nodes.into_iter().map(|node| Entry { rank: 0, node }).collect();
     order.into_iter().enumerate().for_each(|(rank, index)| entries[index].rank = rank);
@@ -300,9 +300,9 @@ impl ListPlace {
 
     /// The index of a place, which is added where it is new.
     fn of(name: &str, depth: usize, entries: usize, lists: &mut Vec<Self>) -> usize {
-        let known = lists.iter().position(|list| list.name == name && list.depth == depth);
-        let place = known.unwrap_or(lists.len());
-        if known.is_none() {
+        let found = lists.iter().position(|list| list.name == name && list.depth == depth);
+        let place = found.unwrap_or(lists.len());
+        if found.is_none() {
             let name = name.to_owned();
             lists.push(Self { name, depth, longest: 0, is_series: true, limit: usize::MAX });
         }
@@ -315,8 +315,9 @@ impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let omitted = self.omitted();
         let Node::Object(members) = &self.root else { return Limited(&self.root, &self.lists).serialize(to) };
-        let kept = members.iter().map(|(key, node)| (key.as_str(), Member::Kept(Limited(node, &self.lists))));
-        to.collect_map(kept.chain([(OMITTED, Member::Counts(omitted))]))
+        let shown =
+            members.iter().map(|(key, node)| (key.as_str(), Member::Kept(Limited(node, &self.lists))));
+        to.collect_map(shown.chain([(OMITTED, Member::Counts(omitted))]))
     }
 }
 
@@ -344,8 +345,8 @@ impl Serialize for Limited<'_> {
         match node {
             Node::Leaf(raw) => raw.serialize(to),
             Node::List(place, entries) => {
-                let kept = entries.iter().filter(|entry| entry.is_kept(&lists[*place]));
-                to.collect_seq(kept.map(|entry| Limited(&entry.node, lists)))
+                let shown = entries.iter().filter(|entry| entry.is_kept(&lists[*place]));
+                to.collect_seq(shown.map(|entry| Limited(&entry.node, lists)))
             }
             Node::Object(members) => {
                 to.collect_map(members.iter().map(|(key, node)| (key, Limited(node, lists))))
@@ -398,15 +399,15 @@ mod tests {
         let incident =
             |number| json!({ "number": number, "latency_ns": latency(number), "text": "x".repeat(300) });
         let document = shortened(&json!({ "incidents": entries(1_500, incident) }));
-        let kept: Vec<u64> = document["incidents"]
+        let shown: Vec<u64> = document["incidents"]
             .as_array()
             .unwrap()
             .iter()
-            .map(|kept| kept["number"].as_u64().unwrap())
+            .map(|shown| shown["number"].as_u64().unwrap())
             .collect();
-        assert!(kept.is_sorted());
+        assert!(shown.is_sorted());
         let late: Vec<u64> = (0..15).map(|hundred| hundred * 100 + 7).collect();
-        assert!(late.iter().all(|number| kept.contains(number)), "{kept:?}");
+        assert!(late.iter().all(|number| shown.contains(number)), "{shown:?}");
     }
 
     #[test]
