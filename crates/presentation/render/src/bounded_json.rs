@@ -36,7 +36,7 @@ pub fn bounded_json(text: &str) -> serde_json::Result<Cow<'_, str>> {
         return Ok(Cow::Borrowed(text));
     }
     let is_pretty = text.trim_end().contains('\n');
-    let mut document = Document::parse(text)?;
+    let mut document = BoundedDocument::parse(text)?;
     document.shorten(ANSWER_BYTES, is_pretty);
     let text =
         if is_pretty { serde_json::to_string_pretty(&document) } else { serde_json::to_string(&document) };
@@ -65,8 +65,8 @@ pub(crate) fn answer_schema<T: JsonSchema>() -> serde_json::Result<String> {
 }
 
 /// A JSON document, with its lists by their place.
-struct Document<'a> {
-    root: Node<'a>,
+struct BoundedDocument<'a> {
+    root: JsonNode<'a>,
     lists: Vec<ListPlace>,
 }
 
@@ -83,48 +83,48 @@ struct ListPlace {
     limit: usize,
 }
 
-enum Node<'a> {
+enum JsonNode<'a> {
     Leaf(&'a RawValue),
     /// A list, and the index of its place.
-    List(usize, Vec<Entry<'a>>),
-    Object(Vec<(String, Node<'a>)>),
+    List(usize, Vec<RankedEntry<'a>>),
+    Object(Vec<(String, JsonNode<'a>)>),
 }
 
 /// An entry of a list, and its rank among those: that of rank 0 is kept longest.
-struct Entry<'a> {
+struct RankedEntry<'a> {
     rank: usize,
-    node: Node<'a>,
+    node: JsonNode<'a>,
 }
 
 /// The members of an object in their order.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+struct OrderedMembers<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for OrderedMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members<'de>;
+        struct OrderedVisitor;
+        impl<'de> Visitor<'de> for OrderedVisitor {
+            type Value = OrderedMembers<'de>;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OrderedMembers<'de>, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(OrderedMembers(members))
             }
         }
-        from.deserialize_map(InOrder)
+        from.deserialize_map(OrderedVisitor)
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> BoundedDocument<'a> {
     fn parse(text: &'a str) -> serde_json::Result<Self> {
         let mut lists = Vec::new();
-        let root = Node::parse(serde_json::from_str(text)?, "", 0, &mut lists)?;
+        let root = JsonNode::parse(serde_json::from_str(text)?, "", 0, &mut lists)?;
         Ok(Self { root, lists })
     }
 
@@ -187,7 +187,7 @@ impl<'a> Document<'a> {
 /// What a line of `omitted` takes besides the name of its list: indentation, quotes, a number.
 const COUNT_BYTES: usize = 32;
 
-impl<'a> Node<'a> {
+impl<'a> JsonNode<'a> {
     fn parse(
         raw: &'a RawValue,
         name: &str,
@@ -196,7 +196,7 @@ impl<'a> Node<'a> {
     ) -> serde_json::Result<Self> {
         match raw.get().as_bytes().first() {
             Some(b'{') => {
-                let Members(members) = serde_json::from_str(raw.get())?;
+                let OrderedMembers(members) = serde_json::from_str(raw.get())?;
                 let member = |(key, raw): (String, &'a RawValue)| {
                     let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
                     Ok((key, Self::parse(raw, &name, depth + 1, lists)?))
@@ -242,7 +242,8 @@ impl<'a> Node<'a> {
         match self {
             Self::Leaf(_) => {}
             Self::List(place, entries) => {
-                let is_kept = |entry: &&Entry<'_>| limits.is_none_or(|lists| entry.is_kept(&lists[*place]));
+                let is_kept =
+                    |entry: &&RankedEntry<'_>| limits.is_none_or(|lists| entry.is_kept(&lists[*place]));
                 for entry in entries.iter().filter(is_kept) {
                     counts[*place] += 1;
                     entry.node.count_entries(limits, counts);
@@ -276,18 +277,18 @@ fn bracketed(sizes: impl Iterator<Item = usize>, indent: Option<usize>) -> usize
 }
 
 /// By their latency where all have one, the largest first; otherwise by their order.
-fn ranked(nodes: Vec<Node<'_>>) -> Vec<Entry<'_>> {
-    let latencies: Option<Vec<f64>> = nodes.iter().map(Node::latency).collect();
+fn ranked(nodes: Vec<JsonNode<'_>>) -> Vec<RankedEntry<'_>> {
+    let latencies: Option<Vec<f64>> = nodes.iter().map(JsonNode::latency).collect();
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     if let Some(latencies) = latencies {
         order.sort_by(|left, right| latencies[*right].total_cmp(&latencies[*left]));
     }
-    let mut entries: Vec<_> = nodes.into_iter().map(|node| Entry { rank: 0, node }).collect();
+    let mut entries: Vec<_> = nodes.into_iter().map(|node| RankedEntry { rank: 0, node }).collect();
     order.into_iter().enumerate().for_each(|(rank, index)| entries[index].rank = rank);
     entries
 }
 
-impl Entry<'_> {
+impl RankedEntry<'_> {
     const fn is_kept(&self, list: &ListPlace) -> bool {
         self.rank < list.limit
     }
@@ -311,23 +312,26 @@ impl ListPlace {
     }
 }
 
-impl Serialize for Document<'_> {
+impl Serialize for BoundedDocument<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let omitted = self.omitted();
-        let Node::Object(members) = &self.root else { return Limited(&self.root, &self.lists).serialize(to) };
-        let shown =
-            members.iter().map(|(key, node)| (key.as_str(), Member::Kept(Limited(node, &self.lists))));
-        to.collect_map(shown.chain([(OMITTED, Member::Counts(omitted))]))
+        let JsonNode::Object(members) = &self.root else {
+            return LimitedNode(&self.root, &self.lists).serialize(to);
+        };
+        let shown = members
+            .iter()
+            .map(|(key, node)| (key.as_str(), AnswerMember::Kept(LimitedNode(node, &self.lists))));
+        to.collect_map(shown.chain([(OMITTED, AnswerMember::Counts(omitted))]))
     }
 }
 
 /// What the document's object holds.
-enum Member<'a> {
-    Kept(Limited<'a>),
+enum AnswerMember<'a> {
+    Kept(LimitedNode<'a>),
     Counts(BTreeMap<&'a str, usize>),
 }
 
-impl Serialize for Member<'_> {
+impl Serialize for AnswerMember<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Kept(node) => node.serialize(to),
@@ -337,19 +341,19 @@ impl Serialize for Member<'_> {
 }
 
 /// A node with the limits of its lists.
-struct Limited<'a>(&'a Node<'a>, &'a [ListPlace]);
+struct LimitedNode<'a>(&'a JsonNode<'a>, &'a [ListPlace]);
 
-impl Serialize for Limited<'_> {
+impl Serialize for LimitedNode<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Self(node, lists) = *self;
         match node {
-            Node::Leaf(raw) => raw.serialize(to),
-            Node::List(place, entries) => {
+            JsonNode::Leaf(raw) => raw.serialize(to),
+            JsonNode::List(place, entries) => {
                 let shown = entries.iter().filter(|entry| entry.is_kept(&lists[*place]));
-                to.collect_seq(shown.map(|entry| Limited(&entry.node, lists)))
+                to.collect_seq(shown.map(|entry| LimitedNode(&entry.node, lists)))
             }
-            Node::Object(members) => {
-                to.collect_map(members.iter().map(|(key, node)| (key, Limited(node, lists))))
+            JsonNode::Object(members) => {
+                to.collect_map(members.iter().map(|(key, node)| (key, LimitedNode(node, lists))))
             }
         }
     }
@@ -451,8 +455,8 @@ mod tests {
     fn the_size_is_that_of_the_text() {
         let document = json!({ "a": [], "b": [{}, [], { "c": [1, "\u{e9}\n"] }], "d": { "e": null } });
         let (line, lines) = (document.to_string(), serde_json::to_string_pretty(&document).unwrap());
-        assert_eq!(Document::parse(&line).unwrap().size(false), line.len());
-        assert_eq!(Document::parse(&lines).unwrap().size(true), lines.len());
+        assert_eq!(BoundedDocument::parse(&line).unwrap().size(false), line.len());
+        assert_eq!(BoundedDocument::parse(&lines).unwrap().size(true), lines.len());
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub use tracing::{NothingToTrace, TracingArgs};
 pub use tune::{SearchArgs, TuneArgs, TuneProgram, TuneSubject, TuneWork};
 pub use until::{MeasureUntilArgs, WatchUntilArgs};
 pub use value_parsers::file_name;
-pub use watch::WatchArgs;
+pub use watch::{WatchArgs, WatchDetails};
 pub use why::WhyArgs;
 
 /// Help on the exit status.

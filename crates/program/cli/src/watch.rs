@@ -76,9 +76,9 @@ pub struct WatchArgs {
     /// Show it on the whole screen, which is usual for a process that runs already; what a started program writes is shown after it
     #[arg(long)]
     pub live: bool,
-    /// Print everything, with --json also beyond 64 kB: each thread, each part of the latency, the slowest wake-ups
-    #[arg(long, hide_short_help = true, help_heading = "Output")]
-    pub details: bool,
+    /// How much is printed.
+    #[command(flatten)]
+    pub extent: WatchDetails,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true)]
     pub no_save: bool,
@@ -88,6 +88,14 @@ pub struct WatchArgs {
     /// How it is printed.
     #[command(flatten)]
     pub printing: PrintArgs,
+}
+
+/// How much of a watched program is printed.
+#[derive(Args, Default)]
+pub struct WatchDetails {
+    /// Print everything, with --json also beyond 64 kB: each thread, each part of the latency, the slowest wake-ups
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub details: bool,
 }
 
 impl WatchArgs {

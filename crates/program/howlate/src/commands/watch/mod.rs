@@ -162,7 +162,7 @@ fn watch_announcement(subject: &WatchTarget, duration: Option<Span>) -> String {
 }
 
 fn print(args: &WatchArgs, analysis: &Analysis) -> Result<(), Error> {
-    let (out, details) = (args.out.clone(), args.details);
+    let (out, details) = (args.out.clone(), args.extent.details);
     let output = OutputArgs { out, details, printing: args.printing, ..OutputArgs::default() };
     print_result(analysis, &output, None, &args.fail_above)
 }
