@@ -65,7 +65,7 @@ pub use man_page::man_page;
 pub use measuring::MeasureArgs;
 pub use merge::MergeArgs;
 pub use notify::NotifyArgs;
-pub use output::{DisplayArgs, OutputArgs, PrintArgs, RowPer};
+pub use output::{DetailedPrintArgs, DisplayArgs, OutputArgs, PrintArgs, RowPer};
 pub use plan_length::PlanLengthArgs;
 pub use quick::QuickArgs;
 pub use raw_arguments::{WithArguments, option_names};
@@ -86,7 +86,7 @@ pub use tracing::{NothingToTrace, TracingArgs};
 pub use tune::{SearchArgs, TuneArgs, TuneProgram, TuneSubject, TuneWork};
 pub use until::{MeasureUntilArgs, WatchUntilArgs};
 pub use value_parsers::file_name;
-pub use watch::{WatchArgs, WatchDetails};
+pub use watch::WatchArgs;
 pub use why::WhyArgs;
 
 /// Help on the exit status.

@@ -80,6 +80,18 @@ pub struct DisplayArgs {
     pub live: bool,
 }
 
+/// What is printed, by commands without other formats than text and JSON.
+#[derive(Args, Clone, Copy, Default)]
+#[command(next_help_heading = "Output")]
+pub struct DetailedPrintArgs {
+    /// As other commands print it.
+    #[command(flatten)]
+    pub common: PrintArgs,
+    /// Print everything, with --json also beyond 64 kB: each CPU, each part of the latency, the slowest wake-ups
+    #[arg(long, hide_short_help = true)]
+    pub details: bool,
+}
+
 /// What is printed, and what is shown meanwhile.
 #[derive(Args, Clone, Copy, Default)]
 pub struct PrintArgs {

@@ -10,7 +10,7 @@ use howlate_session::Keep;
 use howlate_trace::Choice;
 
 use super::recording_name::recording_name;
-use super::{IdentityArgs, PrintArgs, WatchUntilArgs, completion_values};
+use super::{DetailedPrintArgs, IdentityArgs, PrintArgs, WatchUntilArgs, completion_values};
 
 /// Default threshold: roughly where people notice an event loop's delay.
 const LOOP_ABOVE: Span = Span::from_millis(10);
@@ -76,9 +76,6 @@ pub struct WatchArgs {
     /// Show it on the whole screen, which is usual for a process that runs already; what a started program writes is shown after it
     #[arg(long)]
     pub live: bool,
-    /// How much is printed.
-    #[command(flatten)]
-    pub extent: WatchDetails,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true)]
     pub no_save: bool,
@@ -87,21 +84,14 @@ pub struct WatchArgs {
     pub identity: IdentityArgs,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: PrintArgs,
-}
-
-/// How much of a watched program is printed.
-#[derive(Args, Default)]
-pub struct WatchDetails {
-    /// Print everything, with --json also beyond 64 kB: each thread, each part of the latency, the slowest wake-ups
-    #[arg(long, hide_short_help = true, help_heading = "Output")]
-    pub details: bool,
+    pub printing: DetailedPrintArgs,
 }
 
 impl WatchArgs {
     /// Options for watching a running process quietly, without saving.
     pub fn parse(process: &str) -> Self {
-        let printing = PrintArgs { quiet: true, ..PrintArgs::default() };
+        let common = PrintArgs { quiet: true, ..PrintArgs::default() };
+        let printing = DetailedPrintArgs { common, details: false };
         let (targets, loop_above) = (vec![process.into()], LOOP_ABOVE);
         Self { targets, loop_above, no_save: true, printing, ..Self::default() }
     }

@@ -8,7 +8,9 @@ use howlate_session::Keep;
 use howlate_trace::Choice;
 
 use super::recording_name::recording_name;
-use super::{DisplayArgs, IdentityArgs, PrintArgs, RowPer, TimeRangeArgs, TracingArgs, completion_values};
+use super::{
+    DetailedPrintArgs, DisplayArgs, IdentityArgs, RowPer, TimeRangeArgs, TracingArgs, completion_values,
+};
 
 /// Where lateness comes from, on this machine or in recordings
 ///
@@ -35,9 +37,6 @@ pub struct WhyArgs {
     /// A timeline for ui.perfetto.dev, from 100 ms before the wake-up was due to 100 ms after it; `2s,20` keeps 20 of a run, `2s` 10.
     #[arg(long, value_name = "LENGTH[,N]", hide_short_help = true, conflicts_with_all = ["recordings", "last"])]
     pub keep: Option<Keep>,
-    /// Print everything, with --json also beyond 64 kB: each CPU, each part of the latency, the slowest wake-ups
-    #[arg(long)]
-    pub details: bool,
     /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json"])]
     pub by: Option<RowPer>,
@@ -55,7 +54,7 @@ pub struct WhyArgs {
     pub identity: IdentityArgs,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: PrintArgs,
+    pub printing: DetailedPrintArgs,
     /// What is shown meanwhile.
     #[command(flatten)]
     pub display: DisplayArgs,

@@ -116,8 +116,8 @@ fn trace(folder: &Path, incidents: &IncidentReport) -> Result<ExitStatus, Error>
 
 pub(super) fn why(folder: &Path, args: &WhyArgs) -> Result<ExitStatus, Error> {
     let incidents = read(folder, &args.moments, None)?;
-    let detail = detail(args.details, args.by);
-    if args.printing.json {
+    let detail = detail(args.printing.details, args.by);
+    if args.printing.common.json {
         return print_json(&incidents, detail);
     }
     print(&incidents, &incidents.why(&current_findings(&incidents), detail, terminal::width()))

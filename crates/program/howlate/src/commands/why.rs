@@ -43,9 +43,9 @@ fn measure_here(args: &WhyArgs) -> Result<ExitStatus, Error> {
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
     let traced = args.reasons().add_to(&mut plan, seed)?;
-    let printing = args.printing;
+    let printing = args.printing.common;
     let identity = args.identity.clone();
-    let (out, details) = (args.out.clone(), args.details);
+    let (out, details) = (args.out.clone(), args.printing.details);
     let display = args.display;
     let output = OutputArgs { out, identity, printing, display, details, ..OutputArgs::default() };
     let history = HistoryEntry::begin("why", args.out.as_deref(), args.no_save);
@@ -82,7 +82,7 @@ pub(super) fn is_explained(analysis: &Analysis) -> bool {
 }
 
 fn read_recordings(args: &WhyArgs, recordings: &[PathBuf]) -> Result<ExitStatus, Error> {
-    let is_json = args.printing.json;
+    let is_json = args.printing.common.json;
     let texts = if is_json { TextMode::AsRecorded } else { TextMode::Legible };
     let analysis = |path: &PathBuf| match reading::analysis(path, texts)? {
         analysis if is_explained(&analysis) => Ok(analysis),
@@ -97,13 +97,15 @@ fn read_recordings(args: &WhyArgs, recordings: &[PathBuf]) -> Result<ExitStatus,
             [analysis] => render::json(analysis, &[])?,
             analyses => render::json_of_many(analyses, &[])?,
         };
-        terminal::print_or_json(&answer(text, detail(args.details, args.by))?, true)?;
+        terminal::print_or_json(&answer(text, detail(args.printing.details, args.by))?, true)?;
         return Ok(ExitStatus::Done);
     }
     for (path, analysis) in recordings.iter().zip(&analyses) {
         let heading = if recordings.len() > 1 { format!("{}\n", reading::name(path)) } else { String::new() };
-        let text = render::why(analysis, args.late_above, detail(args.details, args.by), terminal::width());
-        let timelines = render::kept_timelines(analysis, detail(args.details, args.by), terminal::width());
+        let text =
+            render::why(analysis, args.late_above, detail(args.printing.details, args.by), terminal::width());
+        let timelines =
+            render::kept_timelines(analysis, detail(args.printing.details, args.by), terminal::width());
         terminal::print(&format!("{heading}{text}{timelines}"))?;
     }
     Ok(ExitStatus::Done)

@@ -39,8 +39,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitStatus, Error> {
     // Announced only once the program has started.
     let visibility = watching.visibility();
     let display =
-        (!args.printing.quiet).then(|| announce(args, &environment, &subject, visibility)).flatten();
-    if let Some((Goal { figure, at_most }, (least, wakeups))) = goal.filter(|_| !args.printing.quiet) {
+        (!args.printing.common.quiet).then(|| announce(args, &environment, &subject, visibility)).flatten();
+    if let Some((Goal { figure, at_most }, (least, wakeups))) = goal.filter(|_| !args.printing.common.quiet) {
         eprint_wrapped(&watched_until(figure, (least, wakeups), at_most, width()));
     }
     let watching = watching.with_display(display);
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitStatus, Error> {
     }
     analysis.saved_as = saved_as(&history, args.out.as_deref());
     print(args, &analysis)?;
-    end_history(history, args.printing.quiet);
+    end_history(history, args.printing.common.quiet);
     // Without a duration the user ends it, which is no interruption.
     let status = match args.max_duration() {
         Some(_) => exit_status::of_whole_run(&analysis, &args.fail_above),
@@ -64,7 +64,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitStatus, Error> {
 
 /// The program to watch. With `--follow`, several processes of one name mean the one that started the others.
 fn subject(args: &WatchArgs, output: Option<&File>) -> Result<WatchTarget, WatchError> {
-    let new = |process: Option<&str>| WatchTarget::new(process, args.program(), args.printing.json, output);
+    let new =
+        |process: Option<&str>| WatchTarget::new(process, args.program(), args.printing.common.json, output);
     match new(args.process().as_deref()) {
         Err(WatchError::Several { first: Some(first), .. }) if args.follow => new(Some(&first.to_string())),
         subject => subject,
@@ -149,7 +150,7 @@ fn display(args: &WatchArgs, environment: &Environment, subject: &WatchTarget) -
 /// File for the output of a program that shares its terminal with the live view; printed after the view ends.
 fn program_output(args: &WatchArgs) -> io::Result<Option<File>> {
     let is_started = args.process().is_none();
-    (args.live && is_started && stderr_is_terminal() && !args.printing.quiet)
+    (args.live && is_started && stderr_is_terminal() && !args.printing.common.quiet)
         .then(tempfile::tempfile)
         .transpose()
 }
@@ -162,7 +163,7 @@ fn watch_announcement(subject: &WatchTarget, duration: Option<Span>) -> String {
 }
 
 fn print(args: &WatchArgs, analysis: &Analysis) -> Result<(), Error> {
-    let (out, details) = (args.out.clone(), args.extent.details);
-    let output = OutputArgs { out, details, printing: args.printing, ..OutputArgs::default() };
+    let (out, details) = (args.out.clone(), args.printing.details);
+    let output = OutputArgs { out, details, printing: args.printing.common, ..OutputArgs::default() };
     print_result(analysis, &output, None, &args.fail_above)
 }
