@@ -16,11 +16,12 @@ use serde_json::{Value, json};
 const ANSWER_BYTES: usize = 64 * 1024;
 /// Entries that lists keep at least, and from which depth on, in the order in which lists are cut: an entry of the document's own lists
 /// is an answer, and what is in it are details.
-const ROUNDS: [(usize, usize); 5] = [(10, WITHIN_ENTRIES), (3, WITHIN_ENTRIES), (10, 0), (3, 0), (1, 0)];
+const ROUNDS: [(usize, usize); 6] =
+    [(10, WITHIN_ENTRIES), (3, WITHIN_ENTRIES), (10, 0), (1, WITHIN_ENTRIES), (3, 0), (1, 0)];
 /// Depth of lists that are not the document's own.
 const WITHIN_ENTRIES: usize = 2;
-/// Lists of this name stay whole: their entries add up to what they are parts of.
-const WHOLE: &str = "parts";
+/// Lists of these names stay whole: entries that add up to what they are parts of, and the words of a command.
+const WHOLE: [&str; 2] = ["parts", "arguments"];
 /// The member that counts what is missing, by the names that lead to a list.
 const OMITTED: &str = "omitted";
 const OMITTED_DESCRIPTION: &str = "Entries that this answer leaves out of its lists, by the names that lead to them (`results.why.worst`); \
@@ -146,7 +147,7 @@ impl<'a> BoundedDocument<'a> {
         }
     }
 
-    /// Cuts the lists of a place to `kept` entries, or to as many more as there is room for.
+    /// Cuts the lists of a place to `shown` entries, or to as many more as there is room for.
     fn limit(&mut self, place: usize, shown: usize, bytes: usize, is_pretty: bool) {
         let ListPlace { is_series, longest, limit, .. } = self.lists[place];
         let most = limit.min(longest);
@@ -296,7 +297,7 @@ impl RankedEntry<'_> {
 
 impl ListPlace {
     fn is_cut_from(&self, depth: usize) -> bool {
-        self.depth >= depth && self.name.rsplit('.').next() != Some(WHOLE)
+        self.depth >= depth && !self.name.rsplit('.').next().is_some_and(|last| WHOLE.contains(&last))
     }
 
     /// The index of a place, which is added where it is new.
@@ -426,6 +427,15 @@ mod tests {
         let worst = results[22]["worst"].as_array().unwrap();
         assert!((3..10).contains(&worst.len()), "{}", worst.len());
         assert!(worst.iter().all(|entry| entry["parts"].as_array().unwrap().len() == 8));
+    }
+
+    #[test]
+    fn a_command_stays_whole() {
+        let arguments = entries(12, |number| json!(format!("argument {number}")));
+        let results = entries(5_000, |number| json!({ "number": number }));
+        let document = shortened(&json!({ "arguments": arguments, "results": results }));
+        assert_eq!(document["arguments"], arguments);
+        assert!(document["omitted"]["results"].as_u64().unwrap() > 1_000);
     }
 
     #[test]
