@@ -29,7 +29,7 @@ const OMITTED_DESCRIPTION: &str = "Entries that this answer leaves out of its li
 /// Entries with this member, a number, are kept by its value.
 const LATENCY: &str = "latency_ns";
 
-/// A document of at most [`ANSWER_BYTES`], if its single texts are no longer. Unchanged where it is that short; otherwise its lists
+/// A document of at most 64 KiB, if its single texts are no longer. Unchanged where it is that short; otherwise its lists
 /// are shortened, the deepest first, and `omitted` says by how many entries. Lists of numbers are kept or emptied, as the place of an
 /// entry means something there.
 pub fn bounded_json(text: &str) -> serde_json::Result<Cow<'_, str>> {

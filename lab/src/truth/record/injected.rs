@@ -15,7 +15,9 @@ use crate::truth::sleeper::SleeperProgram;
 #[derive(Debug)]
 pub struct InjectedDelay {
     pub tid: u32,
-    /// When it did not run.
+    /// When it was ready and did not run, by its own stamps: from when it was due, or had last run.
+    pub stamped: Vec<Time>,
+    /// When it did not run for this cause.
     pub times: Vec<Time>,
     pub culprit: InjectedCulprit,
 }
@@ -93,12 +95,17 @@ fn cpu() -> io::Result<u32> {
 }
 
 /// Those of `times` in which mostly the other program ran.
-fn mostly_during(other: RunningProgram, times: Vec<Time>) -> io::Result<Vec<Time>> {
+fn mostly_during(other: RunningProgram, times: &[Time]) -> io::Result<Vec<Time>> {
     let hog_times = stretches(&other.output()?);
     let was_taken = |time: &Time| {
         is_mostly(hog_times.iter().map(|stretch| stretch.time.overlap(*time)).sum(), time.length())
     };
-    Ok(times.into_iter().filter(was_taken).collect())
+    Ok(times.iter().copied().filter(was_taken).collect())
+}
+
+/// When a burner did not run.
+fn gap_times(burner: RunningProgram) -> io::Result<Vec<Time>> {
+    Ok(gaps(&stretches(&burner.output()?)).into_iter().map(|(time, _)| time).collect())
 }
 
 fn hog_of_a_sleeper(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
@@ -106,7 +113,8 @@ fn hog_of_a_sleeper(programs: &InjectionPrograms, seconds: u64) -> io::Result<In
     let sleeper = RunningProgram::start(&programs.sleeps(PERIOD_US, seconds, cpu))?;
     let hog = programs.hog(seconds, cpu)?;
     let (tid, culprit) = (sleeper.pid(), InjectedCulprit::Thread { pid: hog.pid(), group: None });
-    Ok(InjectedDelay { tid, times: mostly_during(hog, latenesses(&sleeper.output()?))?, culprit })
+    let stamped = latenesses(&sleeper.output()?);
+    Ok(InjectedDelay { tid, times: mostly_during(hog, &stamped)?, stamped, culprit })
 }
 
 fn hog_of_a_burner(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
@@ -114,8 +122,8 @@ fn hog_of_a_burner(programs: &InjectionPrograms, seconds: u64) -> io::Result<Inj
     let burner = RunningProgram::start(&programs.burns(seconds, (0, 0), &format!("cpu={cpu}")))?;
     let hog = programs.hog(seconds, cpu)?;
     let (tid, culprit) = (burner.pid(), InjectedCulprit::Thread { pid: hog.pid(), group: None });
-    let gaps = gaps(&stretches(&burner.output()?)).into_iter().map(|(time, _)| time).collect();
-    Ok(InjectedDelay { tid, times: mostly_during(hog, gaps)?, culprit })
+    let stamped = gap_times(burner)?;
+    Ok(InjectedDelay { tid, times: mostly_during(hog, &stamped)?, stamped, culprit })
 }
 
 fn quota(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
@@ -129,11 +137,12 @@ fn quota(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay
     let line = format!("{}; {}", group.enter(), programs.burns(seconds, (0, 0), &options));
     let burner = RunningProgram::start(&line)?;
     let tid = burner.pid();
-    let gaps = gaps(&stretches(&burner.output()?)).into_iter();
-    let throttled_gaps = gaps.filter(|(time, throttled)| is_mostly(*throttled, time.length()));
+    let gaps = gaps(&stretches(&burner.output()?));
+    let throttled_gaps = gaps.iter().filter(|(time, throttled)| is_mostly(*throttled, time.length()));
     Ok(InjectedDelay {
         tid,
-        times: throttled_gaps.map(|(time, _)| time).collect(),
+        times: throttled_gaps.map(|(time, _)| *time).collect(),
+        stamped: gaps.into_iter().map(|(time, _)| time).collect(),
         culprit: InjectedCulprit::Quota(group.path()),
     })
 }
@@ -149,8 +158,8 @@ fn neighbour(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedD
     let other = RunningProgram::start(&format!("{}; {burns}", heavy.enter()))?;
     let (tid, culprit) =
         (late.pid(), InjectedCulprit::Thread { pid: other.pid(), group: Some(heavy.path()) });
-    let gaps = gaps(&stretches(&late.output()?)).into_iter().map(|(time, _)| time).collect();
-    Ok(InjectedDelay { tid, times: mostly_during(other, gaps)?, culprit })
+    let stamped = gap_times(late)?;
+    Ok(InjectedDelay { tid, times: mostly_during(other, &stamped)?, stamped, culprit })
 }
 
 fn stopped(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
@@ -166,17 +175,20 @@ fn stopped(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDel
         stops.push(Time { from, until: clock::now().as_nanos() });
         kill_process(process, Signal::CONT)?;
     }
-    let was_stopped =
-        |time: &Time| is_mostly(stops.iter().map(|stop| stop.overlap(*time)).sum(), time.length());
-    let times = latenesses(&sleeper.output()?).into_iter().filter(was_stopped).collect();
-    Ok(InjectedDelay { tid, times, culprit: InjectedCulprit::Nobody })
+    let stopped = |time: &Time| stops.iter().map(|stop| stop.overlap(*time)).sum::<i64>();
+    let late = latenesses(&sleeper.output()?);
+    let times = late.iter().copied().filter(|time| is_mostly(stopped(time), time.length())).collect();
+    // A thread that is stopped is not ready.
+    let stamped = late.into_iter().filter(|time| stopped(time) == 0).collect();
+    Ok(InjectedDelay { tid, times, stamped, culprit: InjectedCulprit::Nobody })
 }
 
 fn asleep(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
     const PERIOD: u64 = 25_000;
     let sleeper = RunningProgram::start(&programs.sleeps(PERIOD, seconds, cpu()?))?;
     let tid = sleeper.pid();
-    let until_late = |late: Time| Time { from: late.from - PERIOD as i64 * 1_000, until: late.from };
-    let times = latenesses(&sleeper.output()?).into_iter().map(until_late).collect();
-    Ok(InjectedDelay { tid, times, culprit: InjectedCulprit::Nobody })
+    let until_late = |late: &Time| Time { from: late.from - PERIOD as i64 * 1_000, until: late.from };
+    let stamped = latenesses(&sleeper.output()?);
+    let times = stamped.iter().map(until_late).collect();
+    Ok(InjectedDelay { tid, times, stamped, culprit: InjectedCulprit::Nobody })
 }

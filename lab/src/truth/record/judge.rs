@@ -1,4 +1,4 @@
-//! Compares recorded waits with the provoked ones, and with the kernel's own events.
+//! Compares recorded waits with the provoked ones, with the stamps of the delayed program, and with the kernel's own events.
 
 use std::collections::HashMap;
 
@@ -16,8 +16,9 @@ const MARGIN: i64 = 500_000;
 const ENDS_APART: i64 = 50_000;
 const LENGTHS_APART: i64 = 150_000;
 
-/// The recorded waits, and the kernel's events of the same time.
+/// The recorded waits, the provoked ones, and the kernel's events of the same time.
 pub struct RecordJudge<'a> {
+    pub injected: &'a InjectedDelay,
     pub waits: &'a [ReportedWait],
     pub turns: &'a HashMap<u32, Vec<OnCpu>>,
     /// When each thread first ran with a name that is recorded, µs.
@@ -26,7 +27,8 @@ pub struct RecordJudge<'a> {
 
 impl RecordJudge<'_> {
     /// Whether provoked waits were recorded with their causes.
-    pub fn check_injected(&self, injected: &InjectedDelay, scores: &mut Scores) {
+    pub fn check_injected(&self, scores: &mut Scores) {
+        let injected = self.injected;
         for time in injected.times.iter().filter(|time| time.length() > LATE_ABOVE + MARGIN) {
             let is_recorded = |wait: &&ReportedWait| {
                 wait.tid == injected.tid && wait.waited.overlap(*time) > time.length() / 2
@@ -55,7 +57,7 @@ impl RecordJudge<'_> {
         }
     }
 
-    /// Whether every recorded wait is in the kernel's events.
+    /// Whether every recorded wait is in the kernel's events, or in the stamps of the program.
     pub fn check_real(&self, scores: &mut Scores) {
         for wait in self.waits {
             score(scores, TruthClaim::RecordReal, self.is_real(wait), || {
@@ -88,7 +90,15 @@ impl RecordJudge<'_> {
         self.turns.get(&tid).map_or(&[], Vec::as_slice)
     }
 
+    /// The program's stamps know two waits that no event tells of. The time until an interrupt that the hypervisor held back: events
+    /// know it from its wake-up, not from when it was due. And a thread whose group has no time left, which gets a CPU on its way out:
+    /// events divide its wait, although it runs none of its own code.
     fn is_real(&self, wait: &ReportedWait) -> bool {
+        let is_stamped = |time: &Time| wait.tid == self.injected.tid && is_same(*time, wait.waited);
+        self.is_traced(wait) || self.injected.stamped.iter().any(is_stamped)
+    }
+
+    fn is_traced(&self, wait: &ReportedWait) -> bool {
         // If the switch has no event, only a range of times is known.
         let is_within = |turn: &OnCpu| {
             let from = turn.ready.map(|ready| (ready * 1_000 - wait.waited.from).abs());

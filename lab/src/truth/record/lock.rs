@@ -19,13 +19,13 @@ const BETWEEN: Span = Span::from_millis(1);
 pub fn waits_for_a_lock(_: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
     // In the current folder, which is on the project's disk.
     let (lock, end) = (Mutex::new(tempfile::tempfile_in(".")?), clock::now().plus(Span::from_secs(seconds)));
-    let (tid, times) = thread::scope(|scope| {
+    let (tid, (times, stamped)) = thread::scope(|scope| {
         let waits = thread::Builder::new().name("waits-for-lock".to_owned());
         let waits = waits.spawn_scoped(scope, || (howlate_linux::thread::id(), wait(&lock, end)))?;
         hold(&lock, end)?;
         waits.join().map_err(|_| io::Error::other("the thread that waits for a lock panicked"))
     })?;
-    Ok(InjectedDelay { tid, times, culprit: InjectedCulprit::Nobody })
+    Ok(InjectedDelay { tid, times, stamped, culprit: InjectedCulprit::Nobody })
 }
 
 fn hold(lock: &Mutex<File>, end: MonotonicTime) -> io::Result<()> {
@@ -42,14 +42,16 @@ fn hold(lock: &Mutex<File>, end: MonotonicTime) -> io::Result<()> {
     Ok(())
 }
 
-/// All waits for the lock.
-fn wait(lock: &Mutex<File>, end: MonotonicTime) -> Vec<Time> {
-    let mut times = Vec::new();
+/// All waits for the lock, and how late each sleep between them ended.
+fn wait(lock: &Mutex<File>, end: MonotonicTime) -> (Vec<Time>, Vec<Time>) {
+    let (mut times, mut late) = (Vec::new(), Vec::new());
     while clock::now() < end {
         let from = clock::now().as_nanos();
         drop(lock.lock().unwrap_or_else(PoisonError::into_inner));
         times.push(Time { from, until: clock::now().as_nanos() });
+        let due = clock::now().plus(BETWEEN).as_nanos();
         drop(clock::sleep_for(BETWEEN));
+        late.push(Time { from: due, until: clock::now().as_nanos() });
     }
-    times
+    (times, late)
 }

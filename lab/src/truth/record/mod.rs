@@ -62,9 +62,13 @@ fn once(
     clock::sleep_for(SETTLE)?;
     let waits = recorder.end()?;
     let text = instance.text()?;
-    let judge =
-        RecordJudge { waits: &waits, turns: &turns(&text), named: &first_called(&text, &recorder::NAMES) };
-    judge.check_injected(&injected, scores);
+    let judge = RecordJudge {
+        injected: &injected,
+        waits: &waits,
+        turns: &turns(&text),
+        named: &first_called(&text, &recorder::NAMES),
+    };
+    judge.check_injected(scores);
     judge.check_unique(scores);
     judge.check_real(scores);
     judge.check_complete(&injected.threads(), Time { from, until }, scores);

@@ -96,7 +96,7 @@ fn is_significant(tested: &Tested) -> bool {
     is_conclusive(tested) && tested.p_corrected <= 1.0 - CRITERIA.confidence
 }
 
-/// Tests the statements about two equal conditions, and about two that differ by [`SHIFT`].
+/// Tests the statements about two equal conditions, and about two that differ by `SHIFT`.
 pub fn comparisons(series: Series, plan: MeasurementPlan, seeds: Range<u64>) -> Vec<StatementTally> {
     run_trials(seeds, |seed| {
         let comparison = plan.compare(series, seed, 0.0);

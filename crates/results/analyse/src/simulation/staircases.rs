@@ -19,7 +19,7 @@ const SLEEPS: u64 = 6;
 const STEP: f64 = 3_000.0;
 const LEFT: f64 = STEP / 2.0 + 300.0;
 
-/// Tests what is stated about a step of [`STEP`] at a length that differs from seed to seed.
+/// Tests what is stated about a step of `STEP` at a length that differs from seed to seed.
 pub fn steps(series: Series, seeds: Range<u64>) -> Vec<StatementTally> {
     run_trials(seeds, |seed| {
         let first_after = 4 + u32::try_from(seed % 27).unwrap_or_default();
