@@ -1,10 +1,10 @@
 /* A program that uses a CPU, and says what it got of it.
  *
- *   burner SECONDS BUSY_US REST_US [fifo=N] [cpu=N] [stat=FILE]
+ *   burner SECONDS BUSY_US REST_US [fifo=N] [cpu=N] [after=PID] [stat=FILE]
  *
  * It computes for BUSY_US of the clock and sleeps for REST_US, in turns; without a rest it never sleeps. Each stretch in which it
  * read the clock again within 200 us is printed: when it began and ended, in ns of CLOCK_MONOTONIC, and how long its group was
- * kept from running before it, by the group's own cpu.stat, in ns.
+ * kept from running before it, by the group's own cpu.stat, in ns. `after` takes the CPU of that thread, after each rest.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -60,13 +60,34 @@ static void begin(long at, long kept)
 		stretches[used++] = (struct stretch){ at, at, kept };
 }
 
+/* Binds itself to the CPU on which that thread is: field 39 of proc_pid_stat(5). */
+static int follow(const char *pid)
+{
+	char name[64], text[1024];
+	snprintf(name, sizeof(name), "/proc/%s/stat", pid);
+	FILE *file = fopen(name, "r");
+	size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	if (file)
+		fclose(file);
+	text[length] = 0;
+	char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return -1;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(atoi(at), &one);
+	return sched_setaffinity(0, sizeof(one), &one);
+}
+
 int main(int count, char **words)
 {
 	if (count < 4)
 		return 2;
 	long seconds = atol(words[1]), busy = atol(words[2]) * 1000, rest = atol(words[3]) * 1000;
 	const char *fifo = option(count, words, "fifo"), *cpu = option(count, words, "cpu");
-	const char *stat = option(count, words, "stat");
+	const char *stat = option(count, words, "stat"), *after = option(count, words, "after");
 	cpu_set_t one;
 	CPU_ZERO(&one);
 	if (cpu)
@@ -93,6 +114,9 @@ int main(int count, char **words)
 		if (rest && at - began >= busy) {
 			struct timespec pause = { .tv_sec = rest / 1000000000L, .tv_nsec = rest % 1000000000L };
 			nanosleep(&pause, NULL);
+			/* It may have ended. */
+			if (after)
+				follow(after);
 			began = last = now();
 			begin(last, 0);
 		}

@@ -34,6 +34,7 @@ pub enum TruthClaim {
     RecordReal,
     RecordAll,
     RecordNotLate,
+    RecordIdle,
     Remedies,
 }
 
@@ -61,6 +62,7 @@ impl TruthClaim {
             Self::RecordReal => ("record: none that the witness does not have", 0.99),
             Self::RecordAll => ("record: every late wait of the witness", 0.99),
             Self::RecordNotLate => ("record: stopped, asleep or behind a lock is not late", 1.0),
+            Self::RecordIdle => ("record: a CPU named as idle was idle for so long", 0.99),
             Self::Remedies => ("what is advised makes less late", 1.0),
         }
     }

@@ -34,9 +34,13 @@ fn what_was_made_late_is_recorded_once_and_nothing_else() {
     for claim in [TruthClaim::RecordOnce, TruthClaim::RecordNotLate] {
         assert_eq!(tried(claim).wrong, Vec::<String>::new(), "{claim:?}");
     }
-    for claim in
-        [TruthClaim::RecordKept, TruthClaim::RecordCulprit, TruthClaim::RecordReal, TruthClaim::RecordAll]
-    {
+    for claim in [
+        TruthClaim::RecordKept,
+        TruthClaim::RecordCulprit,
+        TruthClaim::RecordReal,
+        TruthClaim::RecordAll,
+        TruthClaim::RecordIdle,
+    ] {
         let score = tried(claim);
         // A short run has few of them: one may be wrong.
         let wrong = score.tried - score.right;

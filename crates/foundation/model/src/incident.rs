@@ -28,6 +28,10 @@ pub struct Incident {
     pub parts: Vec<Segment>,
     /// Who took the time, the longest first.
     pub causes: Vec<IncidentCause>,
+    /// The CPU that was idle longest while the thread, which could have run there, waited for another one; absent where none was for
+    /// 0.1 ms, and in recordings of before that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_cpu: Option<IdleCpu>,
     /// Above what a wait was late then, where that changes: with `--late-above p99.9`.
     #[serde(rename = "late_above_ns", default, skip_serializing_if = "Option::is_none")]
     pub late_above: Option<Span>,
@@ -37,6 +41,16 @@ pub struct Incident {
     /// The loop whose turn missed its deadline; absent where a thread waited.
     #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<LateIteration>,
+}
+
+/// A CPU that was idle while a thread waited for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleCpu {
+    /// Its number.
+    pub cpu: u32,
+    /// For how long of the wait, at least.
+    #[serde(rename = "ns")]
+    pub idle: Span,
 }
 
 /// A thread that was late.

@@ -1,6 +1,6 @@
 //! Late threads of the whole machine, as `howlate record` sees them.
 
-use crate::{Distribution, MonotonicTime, Occupant, Policy, Span, TracedSleep, TracerRefusal};
+use crate::{Distribution, IdleCpu, MonotonicTime, Occupant, Policy, Span, TracedSleep, TracerRefusal};
 
 /// A thread ran later than allowed: it had waited for a CPU, or its timer was late.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub struct LateWait {
     pub policy: Option<Policy>,
     /// Whether it was preempted; otherwise it was woken.
     pub preempted: bool,
+    /// The other CPU that was idle longest meanwhile; `None` if none was, or if that is not known.
+    pub idle_cpu: Option<IdleCpu>,
 }
 
 /// An event loop did not come back to its events for longer than allowed.

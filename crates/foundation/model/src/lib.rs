@@ -105,8 +105,8 @@ pub use foreign::{Claim, ForeignTool, HistogramEnd, ImportNote, TimeUnit};
 pub use guest::{Accelerator, Boot, BootEnd, HostCondition, HostThread, STOP_PORT, VcpuTime};
 pub use hdr::read_hdr;
 pub use incident::{
-    Incident, IncidentCause, IncidentKind, LateThread, RemovalReason, RemovedFiles, WaitCounts, WaitMinute,
-    WallClockState,
+    IdleCpu, Incident, IncidentCause, IncidentKind, LateThread, RemovalReason, RemovedFiles, WaitCounts,
+    WaitMinute, WallClockState,
 };
 pub use injected_cause::{InjectedCause, MonotonicInterval};
 pub use knob::{PermanentSetting, SettingScope};

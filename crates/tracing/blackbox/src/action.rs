@@ -161,6 +161,7 @@ mod tests {
             cpu: 0,
             parts: vec![],
             causes: vec![],
+            idle_cpu: None,
             late_above: None,
             timeline: None,
             turn: None,

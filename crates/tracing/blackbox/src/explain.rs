@@ -52,6 +52,7 @@ pub(crate) fn incident(wait: &LateWait, at: String, owners: &mut ThreadOwners) -
         cpu,
         parts,
         causes,
+        idle_cpu: wait.idle_cpu,
         late_above: None,
         timeline: None,
         turn: None,
@@ -93,6 +94,7 @@ pub(crate) fn incident_away(away: &EventLoopStall, at: String, owners: &mut Thre
         cpu: away.cpu,
         causes: by_kind(&parts, whole),
         parts,
+        idle_cpu: None,
         late_above: None,
         timeline: None,
         turn: None,
@@ -292,6 +294,7 @@ mod tests {
             cgroup: 0,
             policy: None,
             preempted: true,
+            idle_cpu: None,
         }
     }
 

@@ -256,6 +256,7 @@ impl MissedTurn {
             cpu: cpu.unwrap_or(0),
             causes: by_kind(&missed.parts, latency),
             parts: missed.parts,
+            idle_cpu: None,
             late_above: None,
             timeline: None,
             turn: Some(turn),

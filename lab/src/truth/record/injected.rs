@@ -53,9 +53,10 @@ pub struct Scene {
     pub play: fn(&InjectionPrograms, u64) -> io::Result<InjectedDelay>,
 }
 
-pub const SCENES: [Scene; 7] = [
+pub const SCENES: [Scene; 8] = [
     Scene { name: "a sleeper, by a real-time thread", play: hog_of_a_sleeper },
     Scene { name: "a thread that never sleeps, by a real-time thread", play: hog_of_a_burner },
+    Scene { name: "a thread that may run anywhere, by a real-time thread", play: followed },
     Scene { name: "a thread whose group has a quota", play: quota },
     Scene { name: "a thread beside a control group of more weight", play: neighbour },
     Scene { name: "a sleeper that is stopped", play: stopped },
@@ -64,6 +65,8 @@ pub const SCENES: [Scene; 7] = [
 ];
 
 const PERIOD_US: u64 = 2_000;
+/// For how long a hog takes a CPU, longer than `LATE_ABOVE`, and rests, µs.
+const HOG: (u64, u64) = (12_000, 28_000);
 /// Least share of a delay that has to be due to the cause.
 const MOSTLY: f64 = 0.8;
 
@@ -83,9 +86,9 @@ impl InjectionPrograms {
         format!("exec {} {seconds} {busy_us} {rest_us} {options}", self.burner.display())
     }
 
-    /// A real-time thread that takes a CPU for 12 ms at a time, longer than `LATE_ABOVE`.
+    /// A real-time thread that takes a CPU again and again.
     fn hog(&self, seconds: u64, cpu: u32) -> io::Result<RunningProgram> {
-        RunningProgram::start(&self.burns(seconds, (12_000, 28_000), &format!("fifo=70 cpu={cpu}")))
+        RunningProgram::start(&self.burns(seconds, HOG, &format!("fifo=70 cpu={cpu}")))
     }
 }
 
@@ -122,6 +125,16 @@ fn hog_of_a_burner(programs: &InjectionPrograms, seconds: u64) -> io::Result<Inj
     let burner = RunningProgram::start(&programs.burns(seconds, (0, 0), &format!("cpu={cpu}")))?;
     let hog = programs.hog(seconds, cpu)?;
     let (tid, culprit) = (burner.pid(), InjectedCulprit::Thread { pid: hog.pid(), group: None });
+    let stamped = gap_times(burner)?;
+    Ok(InjectedDelay { tid, times: mostly_during(hog, &stamped)?, stamped, culprit })
+}
+
+/// The hog takes the CPU on which the thread is: another one is idle, until the thread is moved to it.
+fn followed(programs: &InjectionPrograms, seconds: u64) -> io::Result<InjectedDelay> {
+    let burner = RunningProgram::start(&programs.burns(seconds, (0, 0), ""))?;
+    let (tid, options) = (burner.pid(), format!("fifo=70 after={}", burner.pid()));
+    let hog = RunningProgram::start(&programs.burns(seconds, HOG, &options))?;
+    let culprit = InjectedCulprit::Thread { pid: hog.pid(), group: None };
     let stamped = gap_times(burner)?;
     Ok(InjectedDelay { tid, times: mostly_during(hog, &stamped)?, stamped, culprit })
 }

@@ -21,6 +21,8 @@ pub struct RecordJudge<'a> {
     pub injected: &'a InjectedDelay,
     pub waits: &'a [ReportedWait],
     pub turns: &'a HashMap<u32, Vec<OnCpu>>,
+    /// When each CPU was idle, at most.
+    pub idle: &'a HashMap<u32, Vec<Time>>,
     /// When each thread first ran with a name that is recorded, µs.
     pub named: &'a HashMap<u32, i64>,
 }
@@ -64,6 +66,18 @@ impl RecordJudge<'_> {
                 let near = |turn: &&OnCpu| (turn.from.1 - wait.waited.until / 1_000).abs() < 50_000;
                 let near: Vec<&OnCpu> = self.turns_of(wait.tid).iter().filter(near).collect();
                 format!("{wait:?}, the witness: {near:?}")
+            });
+        }
+    }
+
+    /// Whether CPUs that were idle during a wait were idle for so long.
+    pub fn check_idle(&self, scores: &mut Scores) {
+        for wait in self.waits {
+            let Some((cpu, reported)) = wait.idle else { continue };
+            let times = self.idle.get(&cpu).into_iter().flatten();
+            let at_most = times.map(|time| time.overlap(wait.waited)).sum::<i64>();
+            score(scores, TruthClaim::RecordIdle, reported <= at_most + ENDS_APART, || {
+                format!("{wait:?}, the witness: CPU {cpu} for {at_most} ns at most")
             });
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! Some programs are stopped, sleep as planned, or wait for a lock: that is no wait for a CPU, and must not be recorded.
 
+mod idle;
 mod injected;
 mod judge;
 mod lock;
@@ -15,6 +16,7 @@ use std::path::Path;
 use howlate_linux::clock;
 use howlate_model::Span;
 
+use self::idle::idle_times;
 use self::injected::{InjectionPrograms, SCENES, Scene};
 use self::judge::{LATE_ABOVE, RecordJudge};
 use self::recorder::RecordRun;
@@ -66,11 +68,13 @@ fn once(
         injected: &injected,
         waits: &waits,
         turns: &turns(&text),
+        idle: &idle_times(&text),
         named: &first_called(&text, &recorder::NAMES),
     };
     judge.check_injected(scores);
     judge.check_unique(scores);
     judge.check_real(scores);
+    judge.check_idle(scores);
     judge.check_complete(&injected.threads(), Time { from, until }, scores);
     Ok(())
 }

@@ -29,6 +29,8 @@ pub struct ReportedWait {
     pub waited: Time,
     /// The largest cause, as in JSON.
     pub cause: Value,
+    /// Another CPU that was idle meanwhile, and how long, ns.
+    pub idle: Option<(u32, i64)>,
 }
 
 impl RecordRun {
@@ -86,5 +88,7 @@ fn reported_wait(incident: &Value) -> Option<ReportedWait> {
     let (until, length) = (incident["at_ns"].as_i64()?, incident["latency_ns"].as_i64()?);
     let tid = u32::try_from(incident["thread"]["tid"].as_u64()?).ok()?;
     let cause = incident["causes"][0].clone();
-    Some(ReportedWait { tid, waited: Time { from: until - length, until }, cause })
+    let idle = &incident["idle_cpu"];
+    let idle = idle["cpu"].as_u64().and_then(|cpu| Some((u32::try_from(cpu).ok()?, idle["ns"].as_i64()?)));
+    Some(ReportedWait { tid, waited: Time { from: until - length, until }, cause, idle })
 }

@@ -55,6 +55,7 @@ fn incident(process: &str, ms: i64, latency: u64) -> Incident {
             took: latency,
             share: 1.0,
         }],
+        idle_cpu: None,
         late_above: None,
         timeline: None,
         turn: None,

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use howlate_analyse::incidents::{Grouping, LateCounts, RecordedIncidents};
 use howlate_model::{
-    Cause, CauseKind, Distribution, Evidence, Finding, FindingId, Incident, IncidentCause, IncidentKind,
-    LateThread, LateThreshold, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict,
-    WaitCounts, WaitMinute,
+    Cause, CauseKind, Distribution, Evidence, Finding, FindingId, IdleCpu, Incident, IncidentCause,
+    IncidentKind, LateThread, LateThreshold, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment,
+    Span, Verdict, WaitCounts, WaitMinute,
 };
 use jiff::tz::TimeZone;
 
@@ -58,6 +58,7 @@ pub(super) fn incident() -> Incident {
             cause(CauseKind::Thread, "rsync", Some(9), Some("backup"), 11_000, 0.916_7),
             cause(CauseKind::Softirq, "NET_RX", None, None, 950, 0.079_2),
         ],
+        idle_cpu: None,
         late_above: None,
         timeline: Some("7.trace.json".to_owned()),
         turn: None,
@@ -155,6 +156,32 @@ fn there_are_at_least_as_many_late_waits_as_the_groups_have() {
     assert!(report.title().contains("1 of about 3 late waits"), "{}", report.title());
     report.recording.minutes[0].groups[0].late = 10;
     assert!(report.title().contains("1 of about 10 late waits"), "{}", report.title());
+}
+
+#[test]
+fn a_cpu_that_was_idle_meanwhile_is_named_with_its_time() {
+    let at_half = |millis| Incident {
+        idle_cpu: Some(IdleCpu { cpu: 5, idle: Span::from_millis(millis) }),
+        ..incident()
+    };
+    let all = incident_report(vec![at_half(6), at_half(5), incident()]);
+    let text = plain(&all.why(&[], Detail::Full, 100));
+    assert_eq!(
+        text.matches("  CPU 5, on which it may run, was idle for 6.00 ms of that.\n").count(),
+        1,
+        "{text}"
+    );
+    assert!(
+        text.contains("  In 1 of 3 waits, another CPU on which the thread may run was idle for half"),
+        "{text}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&all.json().unwrap()).unwrap();
+    assert_eq!(json["incidents"][0]["idle_cpu"], serde_json::json!({ "cpu": 5, "ns": 6_000_000 }));
+    assert!(!plain(&incident_report(vec![incident()]).why(&[], Detail::Full, 100)).contains("idle"));
+    let moved = Incident { cpu: 5, ..at_half(6) };
+    let text = plain(&incident_report(vec![moved]).why(&[], Detail::Full, 100));
+    assert!(text.contains("waited 12.0 ms until it ran on CPU 5, after it lost its CPU"), "{text}");
+    assert!(text.contains("  CPU 5, to which it was moved, was idle for 6.00 ms of that."), "{text}");
 }
 
 #[test]

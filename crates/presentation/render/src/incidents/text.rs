@@ -80,8 +80,25 @@ impl IncidentReport {
         let (table, rows) = rows_with_room(rows, detail, width, |rows| culprit_table(&all, rows));
         let more = more(all.len().saturating_sub(rows), "smaller causes", detail);
         let how = paint(DIM, wrapped(&format!("  {HOW_ADDED}"), width, 2));
+        let idle =
+            self.idle_in_words().map_or_else(String::new, |idle| format!("  {}\n", wrapped(&idle, width, 2)));
         let recurring = self.recurring(list_limits(detail).recurring, width);
-        format!("{}\n{}{more}{how}\n{recurring}", paint(HEADING, "Causes"), table.text(width))
+        format!("{}\n{}{more}{how}\n{idle}{recurring}", paint(HEADING, "Causes"), table.text(width))
+    }
+
+    /// `In 12 of 40 waits, another CPU on which the thread may run was idle for half of the time or longer.`
+    pub fn idle_in_words(&self) -> Option<String> {
+        let all = &self.recording.incidents;
+        let is_half = |incident: &&Incident| {
+            incident.idle_cpu.is_some_and(|of| of.idle.as_nanos() >= incident.latency.as_nanos().div_ceil(2))
+        };
+        let half = all.iter().filter(is_half).count() as u64;
+        let (half, all) = (Some(half).filter(|half| *half > 0)?, all.len() as u64);
+        Some(format!(
+            "In {} of {} waits, another CPU on which the thread may run was idle for half of the time or longer.",
+            count(half),
+            count(all)
+        ))
     }
 
     /// Culprits that recur periodically.
@@ -210,6 +227,7 @@ mod tests {
             cpu: 0,
             parts: vec![],
             causes: vec![cause],
+            idle_cpu: None,
             late_above: None,
             timeline: None,
             turn: None,

@@ -8,7 +8,9 @@ use howlate_model::{
 
 use super::IncidentReport;
 use super::text::more;
-use super::wording::{culprit_text, how_late, incident_cause, part_of_incident, span, unusual, victim, way};
+use super::wording::{
+    culprit_text, how_late, idle_meanwhile, incident_cause, part_of_incident, span, unusual, victim, way,
+};
 use crate::answer::MOST_REMEDIES;
 use crate::cause_words::{first_two, part_in_words, percent};
 use crate::commands_to_type::step_lines;
@@ -87,6 +89,8 @@ impl IncidentReport {
         let heading = format!("{time}  {}{policy} {}", victim(incident), how_late(incident));
         let parts = shown_parts(incident, parts);
         let lines: String = parts.iter().map(|part| part_line(incident, part, width)).collect();
+        let idle = idle_meanwhile(incident)
+            .map_or_else(String::new, |idle| format!("  {}\n", wrapped(&idle, width, 2)));
         let above = incident.late_above.map_or_else(String::new, |above| {
             paint(DIM, format!("  Waits longer than {} were late then.", span(above))) + "\n"
         });
@@ -94,7 +98,7 @@ impl IncidentReport {
             paint(DIM, format!("  Timeline of all CPUs: {}", legible(name))) + "\n"
         });
         format!(
-            "{}\n{lines}{}{above}{timeline}",
+            "{}\n{lines}{}{idle}{above}{timeline}",
             paint(BOLD, wrapped(&heading, width, 2)),
             rest(incident, &parts)
         )

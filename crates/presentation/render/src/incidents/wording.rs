@@ -2,8 +2,8 @@
 
 use howlate_analyse::incidents::{Culprit, RecurringCulprit, container, pod};
 use howlate_model::{
-    CauseKind, Incident, IncidentCause, IncidentKind, LateIteration, LateThreshold, Latency, Part, Policy,
-    Segment, Span,
+    CauseKind, IdleCpu, Incident, IncidentCause, IncidentKind, LateIteration, LateThreshold, Latency, Part,
+    Policy, Segment, Span,
 };
 
 use crate::cause_words::{part_in_words, percent, segment_in_words, who};
@@ -46,9 +46,10 @@ pub const fn was_late(kind: IncidentKind) -> &'static str {
 /// `waited 12.0 ms for CPU 3, after it was woken`; `says it missed its deadline by 2 ms: its turns are due every 1 ms`.
 pub fn how_late(incident: &Incident) -> String {
     let (verb, late, cpu) = (was_late(incident.kind), span(incident.latency), incident.cpu);
+    let for_cpu = if was_moved(incident) { "until it ran on" } else { "for" };
     let how = match (incident.kind, &incident.turn) {
-        (IncidentKind::Woken, _) => format!(" for CPU {cpu}, after it was woken"),
-        (IncidentKind::Preempted, _) => format!(" for CPU {cpu}, after it lost its CPU"),
+        (IncidentKind::Woken, _) => format!(" {for_cpu} CPU {cpu}, after it was woken"),
+        (IncidentKind::Preempted, _) => format!(" {for_cpu} CPU {cpu}, after it lost its CPU"),
         (IncidentKind::Timer, _) => format!(" by its timer, when it ran on CPU {cpu}"),
         (IncidentKind::Loop, Some(turn)) => {
             format!(": its turns are due every {}{}", length(turn.period), spans(turn))
@@ -63,6 +64,18 @@ fn spans(turn: &LateIteration) -> String {
     let spans = turn.spans.iter().map(|part| format!("{} in {}", span(part.spent), legible(&part.name)));
     let spans = spans.collect::<Vec<_>>().join(", ");
     if spans.is_empty() { spans } else { format!("; this one spent {spans}") }
+}
+
+/// `CPU 0, on which it may run, was idle for 9.8 ms of that.`
+pub fn idle_meanwhile(incident: &Incident) -> Option<String> {
+    let IdleCpu { cpu, idle } = incident.idle_cpu?;
+    let which = if was_moved(incident) { "to which it was moved" } else { "on which it may run" };
+    Some(format!("CPU {cpu}, {which}, was idle for {} of that.", span(idle)))
+}
+
+/// Whether the CPU on which it ran at last was idle while it waited for another one.
+fn was_moved(incident: &Incident) -> bool {
+    incident.idle_cpu.is_some_and(|idle| idle.cpu == incident.cpu)
 }
 
 /// The scheduling policy, unless it is the default: `fifo:50`.

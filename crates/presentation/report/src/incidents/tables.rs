@@ -7,8 +7,8 @@ use howlate_analyse::percentile;
 use howlate_model::{Incident, Latency, Snapshot};
 use howlate_render::numbers::count;
 use howlate_render::{
-    HOW_CULPRITS_ARE_ADDED, IncidentReport, NO_SNAP_FILE, bucketed, culprit_name, held_up_by, snap_origin,
-    victim,
+    HOW_CULPRITS_ARE_ADDED, IncidentReport, NO_SNAP_FILE, bucketed, culprit_name, held_up_by, idle_meanwhile,
+    snap_origin, victim,
 };
 use maud::{Markup, html};
 
@@ -45,8 +45,8 @@ pub(super) fn incidents(incidents: &IncidentReport) -> Markup {
 }
 
 fn incident_row(incidents: &IncidentReport, incident: &Incident) -> Vec<TableCell> {
-    let timeline = incident.timeline.clone().unwrap_or_default();
-    let below = if timeline.is_empty() { timeline } else { format!("timeline: {timeline}") };
+    let timeline = incident.timeline.as_ref().map(|name| format!("timeline: {name}"));
+    let below = idle_meanwhile(incident).into_iter().chain(timeline).collect::<Vec<_>>().join(" ");
     let policy = incident.thread.policy.map(|policy| policy.to_string()).unwrap_or_default();
     let policy = if policy == "other" { String::new() } else { policy };
     vec![

@@ -39,6 +39,7 @@ fn incident(at: &str, victim: &str, ms: i64) -> Incident {
             took: latency,
             share: 1.0,
         }],
+        idle_cpu: None,
         late_above: None,
         timeline: Some("7.trace.json".to_owned()),
         turn: None,

@@ -7,6 +7,7 @@ mod common;
 
 mod asked;
 mod hostile;
+mod idle_cpu;
 mod marked_loops;
 mod periodicity;
 mod record;

@@ -139,7 +139,7 @@ pub(crate) fn held_up() -> DelayedVictim {
 pub(crate) struct RecorderProcess(Child);
 
 impl RecorderProcess {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::begin(howlate(arguments))
     }
 
@@ -185,7 +185,7 @@ fn start(out: &Path) -> RecorderProcess {
     )
 }
 
-fn incidents_of(shown: &Value, tid: u32) -> Vec<Value> {
+pub(crate) fn incidents_of(shown: &Value, tid: u32) -> Vec<Value> {
     let all = shown["incidents"].as_array().unwrap();
     all.iter().filter(|incident| incident["thread"]["tid"] == tid).cloned().collect()
 }

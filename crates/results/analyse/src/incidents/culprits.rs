@@ -145,6 +145,7 @@ pub(super) mod tests {
             cpu: 0,
             parts: vec![],
             causes: causes.iter().map(cause).collect(),
+            idle_cpu: None,
             late_above: None,
             timeline: None,
             turn: None,

@@ -138,6 +138,7 @@ mod tests {
             cpu: 0,
             parts: vec![],
             causes: vec![cause],
+            idle_cpu: None,
             late_above: None,
             timeline: None,
             turn: None,

@@ -147,6 +147,7 @@ mod tests {
             cpu: 0,
             parts: vec![],
             causes: vec![],
+            idle_cpu: None,
             late_above: None,
             timeline: None,
             turn: None,

@@ -11,6 +11,7 @@
 
 mod cpu_history;
 mod group_waits;
+mod idle_cpu;
 mod programs;
 mod quotas;
 mod record;
@@ -248,6 +249,7 @@ impl LateReader {
         let at = clock::now();
         self.steal.read(at);
         self.rings.forget();
+        found.iter_mut().for_each(LateRecord::find_allowed_cpus);
         for (cpu, from) in found.iter().flat_map(LateRecord::rings_needed) {
             self.rings.request(cpu, from);
         }
@@ -258,6 +260,9 @@ impl LateReader {
         let before = std::mem::replace(&mut self.counters, now);
         let grew = |counter: usize| now[counter].saturating_sub(before[counter]);
         let read = LateWaitStats { left_out, lost: grew(0), unseen: grew(1), at };
+        if now[1] > 0 {
+            self.rings.doubt_idle();
+        }
         let Self { rings, interrupts, steal, quotas, .. } = self;
         Ok((read, LateWaits { found: found.into_iter(), rings, interrupts, steal, quotas }))
     }

@@ -2,10 +2,11 @@
 
 use howlate_linux::sched;
 use howlate_model::{
-    EventLoopStall, Expiry, HolderKind, LateWait, MonotonicTime, Occupant, Policy, Span, TracedSleep,
+    CpuSet, EventLoopStall, Expiry, HolderKind, LateWait, MonotonicTime, Occupant, Policy, Span, TracedSleep,
     WakeSource,
 };
 
+use super::idle_cpu::{QueuedTime, SHORTEST, idle_longest};
 use super::quotas::QuotaLookup;
 use super::ring::{
     CpuRings, RingEvent, SAME_SWITCH, SwitchOut, between, summarised_between, switch_out, throttled_since,
@@ -87,6 +88,8 @@ pub(super) struct LateRecord {
     thread_info: ThreadInfo,
     /// The last occupants of the CPU, in order, sent with the record: the ring may be overwritten before it is read.
     recent_events: Vec<RingEvent>,
+    /// CPUs on which it may run, if its wait is long enough for another one to be worth a look.
+    allowed_cpus: CpuSet,
 }
 
 impl LateRecord {
@@ -110,7 +113,24 @@ impl LateRecord {
             preempted,
             thread_info,
             recent_events,
+            allowed_cpus: CpuSet::default(),
         })
+    }
+
+    /// Asks the kernel where the thread may run; it may have ended.
+    pub(super) fn find_allowed_cpus(&mut self) {
+        if self.waited >= SHORTEST {
+            self.allowed_cpus = sched::affinity_of(self.thread_info.tid).unwrap_or_default();
+        }
+    }
+
+    /// When it waited for which CPU.
+    fn queued(&self) -> [QueuedTime; 2] {
+        let moved = self.moved();
+        [
+            QueuedTime { cpu: self.came_from, from: self.began(), until: moved },
+            QueuedTime { cpu: self.thread_info.cpu, from: moved, until: self.ended },
+        ]
     }
 
     fn began(&self) -> MonotonicTime {
@@ -141,7 +161,8 @@ impl LateRecord {
         let oldest = self.recent_events.first().map(|turn| turn.until);
         let came_with_it = oldest.is_some_and(|oldest| oldest <= self.moved().minus(SAME_SWITCH));
         let at_last = (!came_with_it).then(|| (self.thread_info.cpu, self.moved()));
-        before.into_iter().chain(at_last).collect()
+        let of_others = self.allowed_cpus.iter().map(|cpu| (cpu, self.began()));
+        before.into_iter().chain(at_last).chain(of_others).collect()
     }
 
     /// The wait with the occupants of the CPUs.
@@ -174,6 +195,10 @@ impl LateRecord {
         sleep.throttled = left == Some(SwitchOut::Throttled);
         let since = throttled_since(at_first, self.thread_info.tid, self.began(), self.ended);
         quotas.annotate(sleep, since);
+        // No CPU would have been its own while its group had no time left.
+        let is_throttled = sleep.throttled || since.is_some();
+        wait.idle_cpu =
+            (!is_throttled).then(|| idle_longest(rings, &self.allowed_cpus, &self.queued())).flatten();
         wait
     }
 
@@ -193,7 +218,8 @@ impl LateRecord {
             ..TracedSleep::new(self.thread_info.tid, waking, by)
         };
         let ThreadInfo { cgroup, pid, uid, policy, name, process, .. } = self.thread_info.clone();
-        LateWait { sleep, late: self.late(), pid, name, process, uid, cgroup, policy, preempted: false }
+        let (late, preempted, idle_cpu) = (self.late(), false, None);
+        LateWait { sleep, late, pid, name, process, uid, cgroup, policy, preempted, idle_cpu }
     }
 }
 

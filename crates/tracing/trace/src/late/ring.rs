@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use aya::Ebpf;
 use aya::maps::{Array, MapData};
+use howlate_linux::clock;
 use howlate_model::{CpuHolder, MonotonicTime, Occupant, Span, TracerRefusal};
 
 use crate::fields::FieldReader;
@@ -25,6 +26,11 @@ const WORDS: usize = 4;
 type CpuHead = [u64; CPU_WORDS];
 const CPU_WORDS: usize = 16;
 type Chunk = [u64; EVENTS * WORDS];
+/// Words of `struct cpu`: when it last became idle, 0 if never; and its current thread, in the first half.
+const IDLE_SINCE: usize = 8;
+const CURRENT: usize = 11;
+/// Thread ID of the idle thread.
+pub(super) const IDLE: u32 = 0;
 
 /// Mask of the [`OccupantKind`] in an event's kind.
 const OCCUPANT_KIND: u32 = 0xff;
@@ -75,6 +81,10 @@ impl RingEvent {
         Some(Self { until: fields.time()?, id: fields.u32()?, kind: fields.u32()?, name: fields.bytes()? })
     }
 
+    fn is_idle(&self) -> bool {
+        self.id == IDLE && self.occupant() == OccupantKind::Thread
+    }
+
     fn occupant(&self) -> OccupantKind {
         OccupantKind::from_number(self.kind & OCCUPANT_KIND)
     }
@@ -103,6 +113,8 @@ struct RingHistory {
     /// Time back to which it is to be read.
     read_from: Option<MonotonicTime>,
     events: Vec<RingEvent>,
+    /// Since when, and until the reading at least, nothing runs there.
+    idle: Option<(MonotonicTime, MonotonicTime)>,
 }
 
 /// The maps, and the events that were last read.
@@ -127,6 +139,13 @@ impl CpuRings {
     #[cfg(test)]
     pub(super) fn none() -> Self {
         Self { maps: None, chunks: 0, of: Vec::new() }
+    }
+
+    /// Without maps, with these events of each CPU.
+    #[cfg(test)]
+    pub(super) fn holding(events: Vec<Vec<RingEvent>>) -> Self {
+        let of = events.into_iter().map(|events| RingHistory { events, ..RingHistory::default() });
+        Self { of: of.collect(), ..Self::none() }
     }
 
     pub(super) fn cpus(&self) -> u32 {
@@ -164,15 +183,38 @@ impl CpuRings {
                 let place = u32::try_from(number % u64::from(self.chunks)).unwrap_or(0);
                 events.get(&(cpu * self.chunks + place), 0).map_err(refused)
             };
+            let now = clock::now();
+            history.idle = idle_until(now, &heads.get(&cpu, 0).map_err(refused)?);
             read_back(history, from, u64::from(self.chunks), || head(cpu), chunk)?;
         }
         Ok(())
+    }
+
+    /// How long a CPU was idle between two times, as far as its ring reaches back and it was requested.
+    pub(super) fn idle_between(&self, cpu: u32, from: MonotonicTime, until: MonotonicTime) -> Span {
+        let Some(history) = self.of.get(cpu as usize) else { return Span::ZERO };
+        let (stretches, _) = stretches(&history.events, from, until);
+        let ended = stretches.iter().filter(|stretch| stretch.event.is_idle()).map(|stretch| stretch.ns);
+        let now = history.idle.map(|(began, now)| until.min(now).since(from.max(began)));
+        ended.chain(now).fold(Span::ZERO, Span::plus)
+    }
+
+    /// No CPU is said to be idle now: threads run there of which no event tells.
+    pub(super) fn doubt_idle(&mut self) {
+        self.of.iter_mut().for_each(|history| history.idle = None);
     }
 
     /// Events that were read of a CPU, in order.
     pub(super) fn of(&self, cpu: u32) -> &[RingEvent] {
         self.of.get(cpu as usize).map_or(&[], |history| &history.events)
     }
+}
+
+/// Since when a CPU is idle, if it was at `now`, which is before its state was read.
+fn idle_until(now: MonotonicTime, cpu: &CpuHead) -> Option<(MonotonicTime, MonotonicTime)> {
+    let current = cpu[CURRENT] & u64::from(u32::MAX);
+    let since = MonotonicTime::from_nanos(cpu[IDLE_SINCE].cast_signed());
+    (current == u64::from(IDLE) && cpu[IDLE_SINCE] > 0 && since < now).then_some((since, now))
 }
 
 /// Occupants of a CPU between two times, in order, and the time at the start that the ring no longer covers.
