@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{MonotonicTime, WakeupBreakdown};
+use crate::{IdleCpu, MonotonicTime, WakeupBreakdown};
 
 /// A file beside the recording says what all CPUs did for a while.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +40,10 @@ pub struct LateWakeup {
     pub thread: String,
     /// That of its process.
     pub process: String,
+    /// Another CPU that was idle longest while it waited for a CPU, although it could have run there; absent where none was for
+    /// 0.1 ms, where that is not known, and in recordings of before that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_cpu: Option<IdleCpu>,
     /// When it was, how late, and why.
     #[serde(flatten)]
     pub wakeup: WakeupBreakdown,

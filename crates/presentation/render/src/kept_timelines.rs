@@ -1,7 +1,9 @@
 //! Timelines of all CPUs around late wake-ups: their files, and a trace of all.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Caveat, CpuTimeline, LateWakeup, MonotonicTime, Part, Segment, TimelineFile};
+use howlate_model::{
+    Caveat, CpuTimeline, IdleCpu, LateWakeup, Latency, MonotonicTime, Part, Segment, TimelineFile,
+};
 
 use crate::caveats::caveat;
 use crate::detail::{Detail, show_again};
@@ -32,10 +34,14 @@ fn description(timeline: &TimelineFile) -> String {
     format!("{}{more}", late_in_words(latest))
 }
 
-/// `54.9 ms late, python3 [4213]`
+/// `54.9 ms late, python3 [4213], while CPU 2, on which it may run, was idle for 30.1 ms`
 fn late_in_words(late: &LateWakeup) -> String {
     let thread = if late.thread.is_empty() { "thread".into() } else { legible(&late.thread) };
-    format!("{} late, {thread} [{}]", late.wakeup.latency, late.tid)
+    let idle = late.idle_cpu.map_or_else(String::new, |IdleCpu { cpu, idle }| {
+        let idle = Latency::from_span(idle);
+        format!(", while CPU {cpu}, on which it may run, was idle for {idle}")
+    });
+    format!("{} late, {thread} [{}]{idle}", late.wakeup.latency, late.tid)
 }
 
 /// Whether the caveat is about missing timelines, and so shown with them.
@@ -112,7 +118,7 @@ fn wait(parts: &[Segment]) -> Option<CpuWait> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Cause, CauseKind, Header, Latency, Line, Span, WakeupBreakdown};
+    use howlate_model::{Cause, CauseKind, Header, Line, Span, WakeupBreakdown};
 
     use super::*;
 
@@ -132,7 +138,8 @@ mod tests {
         let parts = vec![part(Part::TimerSlack, ran - ms, ""), part(Part::Waiting, ran - ms / 2, "hog")];
         let latency = Latency::from_nanos(ms * 1_000_000);
         let wakeup = WakeupBreakdown { at: at(ran), latency, cpu: Some(0), parts };
-        LateWakeup { condition: 0, tid: 7, pid: 6, thread: "worker".into(), process: "server".into(), wakeup }
+        let (thread, process) = ("worker".into(), "server".into());
+        LateWakeup { condition: 0, tid: 7, pid: 6, thread, process, idle_cpu: None, wakeup }
     }
 
     fn analysis(files: &[(&str, Vec<LateWakeup>, Option<&str>)]) -> Analysis {
@@ -163,6 +170,9 @@ mod tests {
         assert_eq!(names, ["b", "d", "c-snap"], "one was replaced");
         assert_eq!(files[0].0, "20.0 ms late, worker [7], and 1 more late wake-up");
         assert_eq!(files[2].0, "asked for, 2026-11-25T03:12:07.123456Z");
+        let idle_cpu = Some(IdleCpu { cpu: 2, idle: Span::from_millis(3) });
+        let words = late_in_words(&LateWakeup { idle_cpu, ..late_by(100, 4) });
+        assert_eq!(words, "4.00 ms late, worker [7], while CPU 2, on which it may run, was idle for 3.00 ms");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! ```
 
 mod files;
+mod idle_cpu;
 mod keep;
 mod names;
 mod window;
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use howlate_linux::sched;
 use howlate_model::{
     Caveat, CpuTimeline, LateWakeup, Line, MonotonicTime, Span, TimelineFile, TracerRefusal, WakeupBreakdown,
 };
@@ -169,6 +171,7 @@ impl Timelines {
         if self.above.is_none() {
             window.leave_out_the_mild();
         }
+        window.find_idle_cpus(|tid| sched::affinity_of(tid).ok());
         self.files.keep(window, now)
     }
 

@@ -60,7 +60,7 @@ impl ThreadNames {
         let current = cache.entry(tid).or_insert_with(|| look(root, tid));
         let name = if current.thread.is_empty() { announced.get(&tid).unwrap_or(current) } else { current };
         let ThreadName { pid, thread, process } = name.clone();
-        LateWakeup { condition, tid, pid, thread, process, wakeup: wakeup.clone() }
+        LateWakeup { condition, tid, pid, thread, process, idle_cpu: None, wakeup: wakeup.clone() }
     }
 }
 

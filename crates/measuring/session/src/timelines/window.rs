@@ -1,7 +1,9 @@
 //! The time window around a late wake-up, with all late wake-ups in it.
 
-use howlate_model::{CpuTimeline, LateWakeup, Latency, MonotonicTime, Span};
+use howlate_model::{CpuSet, CpuTimeline, LateWakeup, Latency, MonotonicTime, Span};
 use howlate_trace::TimelineHistory;
+
+use super::idle_cpu::idle_longest;
 
 /// The window extends from this long before the due time to this long after the wake-up.
 const AROUND: Span = Span::from_millis(100);
@@ -55,6 +57,14 @@ impl TimelineWindow {
         self.late.retain(|late_wakeup| lateness(late_wakeup.wakeup.latency).as_nanos() >= least);
     }
 
+    /// Finds for each wake-up the CPU that was idle meanwhile; `allowed`: where a thread may run, unless it has ended.
+    pub(super) fn find_idle_cpus(&mut self, allowed: impl Fn(u32) -> Option<CpuSet>) {
+        let Some(cpus) = self.cpus().map(<[_]>::to_vec) else { return };
+        for late in &mut self.late {
+            late.idle_cpu = allowed(late.tid).and_then(|allowed| idle_longest(&cpus, &late.wakeup, &allowed));
+        }
+    }
+
     /// Time and lateness of the latest wake-up.
     pub(super) fn worst(&self) -> (MonotonicTime, Span) {
         self.late.first().map_or((self.until, Span::ZERO), |late_wakeup| {
@@ -80,7 +90,8 @@ pub(super) mod testing {
         let at = MonotonicTime::from_nanos(at * 1_000_000);
         let latency = Latency::from_nanos(latency * 1_000_000);
         let wakeup = WakeupBreakdown { at, latency, cpu: Some(0), parts: Vec::new() };
-        LateWakeup { condition: 0, tid: 7, pid: 6, thread: "w".into(), process: "p".into(), wakeup }
+        let (thread, process) = ("w".into(), "p".into());
+        LateWakeup { condition: 0, tid: 7, pid: 6, thread, process, idle_cpu: None, wakeup }
     }
 }
 
