@@ -1,7 +1,7 @@
 //! Exceeded limits, limits that cannot be judged, and what stopped a run: a line each.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, UnknownReason};
-use howlate_model::{EndReason, Limit, LimitStatistic};
+use howlate_model::{Command, EndReason, Limit, LimitStatistic};
 
 use crate::condition::condition;
 use crate::export::finding;
@@ -65,16 +65,17 @@ fn line(check: &Check<'_>) -> Option<String> {
 /// The wake-up that stopped the run, if any: the worst of all.
 pub fn stopped_above(analysis: &Analysis) -> Option<String> {
     let end = analysis.end.as_ref().filter(|end| end.how == EndReason::StoppedAbove)?;
+    let option = if analysis.header.command == Command::Watch { "--on-late" } else { "--stop-above" };
     let worst = analysis.outcomes().iter().filter_map(|outcome| Some((outcome, outcome.worst().first()?)));
     let Some((outcome, worst)) = worst.max_by_key(|(_, worst)| worst.latency) else {
-        return Some(format!("{}\n", paint(STOP, "stopped by --stop-above")));
+        return Some(format!("{}\n", paint(STOP, format!("stopped by {option}"))));
     };
     let cpu = outcome.condition.cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
     let after = worst.at.since(analysis.header.at).as_secs_f64();
     let before_end = end.at.since(worst.at).as_secs_f64();
     Some(format!(
         "{} {} late on {cpu}, {after:.3} s after the start and {before_end:.3} s before the end ({})\n",
-        paint(STOP, "stopped by --stop-above:"),
+        paint(STOP, format!("stopped by {option}:")),
         worst.latency,
         condition(outcome)
     ))

@@ -1,4 +1,4 @@
-//! Actions for late incidents: a command, a signal, or the end. The recorder never waits for them.
+//! What is done when a thread was late: a command, a signal, or the end. Nothing waits for it.
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
@@ -6,16 +6,20 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
 use howlate_linux::child::spawn_under;
-use howlate_model::{Incident, MonotonicTime, Policy, Span};
+use howlate_linux::clock;
+use howlate_model::{MonotonicTime, Policy, Span};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Longer commands are killed.
 const LONGEST: Span = Span::from_secs(10);
+/// How often it is looked at while it is waited for.
+const LOOK_EVERY: Span = Span::from_millis(10);
 
+/// What is done when a thread was late.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LateAction {
-    /// A shell command, with the incident as JSON on standard input.
+    /// A shell command, with what was late as JSON on standard input.
     Command(String),
     Signal(Pid, Signal),
     Stop,
@@ -49,28 +53,32 @@ impl FromStr for LateAction {
     }
 }
 
+/// What was late, as JSON; called only for commands.
+pub type LateJson<'a> = dyn Fn() -> serde_json::Result<Vec<u8>> + 'a;
+
 /// Runs actions, one command at a time.
 #[derive(Debug, Default)]
-pub(crate) struct ActionRunner {
-    /// That of commands: the recorder's own when it was started. It changes its own later; `None`: as inherited.
+pub struct ActionRunner {
+    /// That of commands; `None`: as inherited.
     policy: Option<Policy>,
     running: Option<(Child, MonotonicTime)>,
     /// Commands not started, because the previous one was still running or starting failed.
-    pub(crate) left_out: u64,
+    pub left_out: u64,
 }
 
 impl ActionRunner {
-    pub(crate) fn new(policy: Option<Policy>) -> Self {
+    /// Runs commands under `policy`: the calling program may change its own.
+    pub const fn new(policy: Option<Policy>) -> Self {
         Self { policy, running: None, left_out: 0 }
     }
 
-    /// Runs all actions for an incident; `true`: end the recording.
-    pub(crate) fn take(&mut self, all: &[LateAction], incident: &Incident, now: MonotonicTime) -> bool {
+    /// Does all that is to be done; commands get `late`, as JSON. `true`: end the recording.
+    pub fn take(&mut self, all: &[LateAction], late: &LateJson<'_>, now: MonotonicTime) -> bool {
         self.look(now);
         let mut ends = false;
         for action in all {
             match action {
-                LateAction::Command(command) => self.start(command, incident, now),
+                LateAction::Command(command) => self.start(command, late, now),
                 // A process that has ended needs no signal.
                 LateAction::Signal(pid, signal) => {
                     let _ = kill_process(*pid, *signal);
@@ -82,7 +90,7 @@ impl ActionRunner {
     }
 
     /// Kills a command that runs too long.
-    pub(crate) fn look(&mut self, now: MonotonicTime) {
+    pub fn look(&mut self, now: MonotonicTime) {
         let Some((child, start)) = &mut self.running else { return };
         let has_ended = child.try_wait().map_or(true, |status| status.is_some());
         if !has_ended && now.since(*start) < LONGEST {
@@ -94,12 +102,20 @@ impl ActionRunner {
         self.running = None;
     }
 
-    fn start(&mut self, command: &str, incident: &Incident, now: MonotonicTime) {
+    /// Waits for the command that runs, until it has run for too long.
+    pub fn finish(&mut self) {
+        while self.running.is_some() {
+            drop(clock::sleep_for(LOOK_EVERY));
+            self.look(clock::now());
+        }
+    }
+
+    fn start(&mut self, command: &str, late: &LateJson<'_>, now: MonotonicTime) {
         if self.running.is_some() {
             self.left_out += 1;
             return;
         }
-        let started = input(incident).and_then(|input| {
+        let started = input(late).and_then(|input| {
             let mut shell = Command::new("/bin/sh");
             spawn_under(shell.arg("-c").arg(command).stdin(input), self.policy)
         });
@@ -111,7 +127,7 @@ impl ActionRunner {
 }
 
 impl Drop for ActionRunner {
-    /// No command outlives the recorder.
+    /// No command outlives the program.
     fn drop(&mut self) {
         if let Some((child, _)) = &mut self.running
             && !matches!(child.try_wait(), Ok(Some(_)))
@@ -121,10 +137,10 @@ impl Drop for ActionRunner {
     }
 }
 
-/// The incident in a memory file: writing does not block, even if the command never reads it.
-fn input(incident: &Incident) -> io::Result<Stdio> {
-    let mut file = File::from(memfd_create("incident", MemfdFlags::CLOEXEC)?);
-    file.write_all(&serde_json::to_vec(incident)?)?;
+/// What was late in a memory file: writing does not block, even if the command never reads it.
+fn input(late: &LateJson<'_>) -> io::Result<Stdio> {
+    let mut file = File::from(memfd_create("late", MemfdFlags::CLOEXEC)?);
+    file.write_all(&late()?)?;
     file.rewind()?;
     Ok(file.into())
 }
@@ -137,7 +153,7 @@ fn end(child: &mut Child) {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{IncidentKind, LateThread, Nice};
+    use howlate_model::{Incident, IncidentKind, LateThread, Nice};
 
     use super::*;
 
@@ -168,6 +184,10 @@ mod tests {
         }
     }
 
+    fn json(incident: &Incident) -> impl Fn() -> serde_json::Result<Vec<u8>> {
+        || serde_json::to_vec(incident)
+    }
+
     fn at(second: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(second * 1_000_000_000)
     }
@@ -186,7 +206,7 @@ mod tests {
         let file = folder.path().join("got");
         let command = LateAction::Command(format!("cat > {0}.new && mv {0}.new {0}", file.display()));
         let mut actions = ActionRunner::default();
-        assert!(!actions.take(&[command], &incident(), at(0)));
+        assert!(!actions.take(&[command], &json(&incident()), at(0)));
         wait_until("it was run", || file.exists());
         let received: Incident = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         assert_eq!(received, incident());
@@ -200,7 +220,7 @@ mod tests {
         let command = LateAction::Command(format!("nice > {0}.new && mv {0}.new {0}", file.display()));
         let policy = Policy::Other { nice: Nice::new(7) };
         let mut actions = ActionRunner::new(Some(policy));
-        actions.take(&[command], &incident(), at(0));
+        actions.take(&[command], &json(&incident()), at(0));
         wait_until("it was run", || file.exists());
         assert_eq!(std::fs::read_to_string(file).unwrap(), "7\n");
     }
@@ -210,7 +230,7 @@ mod tests {
         let mut long = incident();
         long.thread.group = Some("g".repeat(1 << 20));
         let mut actions = ActionRunner::default();
-        actions.take(&[LateAction::Command("sleep 1000".into())], &long, at(0));
+        actions.take(&[LateAction::Command("sleep 1000".into())], &json(&long), at(0));
         assert_eq!((actions.running.is_some(), actions.left_out), (true, 0));
     }
 
@@ -218,16 +238,16 @@ mod tests {
     fn one_that_hangs_is_not_waited_for_and_is_ended() {
         let mut actions = ActionRunner::default();
         let hangs = [LateAction::Command("sleep 1000 & wait".into())];
-        actions.take(&hangs, &incident(), at(0));
+        actions.take(&hangs, &json(&incident()), at(0));
         let group = Pid::from_child(&actions.running.as_ref().unwrap().0);
-        actions.take(&hangs, &incident(), at(5));
+        actions.take(&hangs, &json(&incident()), at(5));
         assert_eq!(actions.left_out, 1, "the first one still runs");
         actions.look(at(11));
         assert!(actions.running.is_none());
         wait_until("what it started is ended as well", || {
             rustix::process::test_kill_process_group(group).is_err()
         });
-        actions.take(&[LateAction::Command("exit 3".into())], &incident(), at(12));
+        actions.take(&[LateAction::Command("exit 3".into())], &json(&incident()), at(12));
         assert_eq!(actions.left_out, 1);
     }
 
@@ -240,6 +260,6 @@ mod tests {
         assert!(signal("signal:0:USR1").is_err() && signal("signal:71:KILLALL").is_err());
         assert_eq!(signal("stop"), Ok(LateAction::Stop));
         assert_eq!(signal("logger late"), Ok(LateAction::Command("logger late".into())));
-        assert!(ActionRunner::default().take(&[LateAction::Stop], &incident(), at(0)));
+        assert!(ActionRunner::default().take(&[LateAction::Stop], &json(&incident()), at(0)));
     }
 }

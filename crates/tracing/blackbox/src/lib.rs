@@ -26,7 +26,7 @@ mod thread_filter;
 mod thread_owner;
 mod threshold;
 
-pub use action::LateAction;
+pub use action::{ActionRunner, LateAction, LateJson};
 pub use background_priority::at_start_priority;
 pub use disk_health::DiskEvent;
 pub use howlate_recording::{RotationLimits, TimelineQuota};

@@ -58,7 +58,7 @@ pub struct RecorderOptions {
     /// Threads that are recorded.
     pub filter: ThreadFilter,
     /// Folder of the rotated recording.
-    pub out: PathBuf,
+    pub folder: PathBuf,
     /// Size and age after which files are removed.
     pub bounds: RotationLimits,
     /// Length of the timelines.
@@ -145,7 +145,7 @@ pub fn record(
     let reader = with_immediate_termination(|| at_start_priority(begin_reading));
     let mut reader = reader.map_err(RecordError::NotSeen)?;
     let began = clock::now();
-    let recording = RotatedRecording::open(&options.out, &holder(), options.bounds, begin)?;
+    let recording = RotatedRecording::open(&options.folder, &holder(), options.bounds, begin)?;
     if threshold.recall(recording.path()) {
         reader.late_above(threshold.now()).map_err(RecordError::NotSeen)?;
     }
@@ -314,7 +314,8 @@ impl BlackboxRecorder<'_> {
         for incident in new.iter().filter(|incident| {
             !is_reported_by_others(incident) || self.options.filter.names(incident.thread.uid)
         }) {
-            self.summary.stopped |= self.actions.take(&self.options.on_late, incident, read.at);
+            self.summary.stopped |=
+                self.actions.take(&self.options.on_late, &|| serde_json::to_vec(incident), read.at);
         }
         self.write_or_defer(new, read.at)
     }
@@ -547,6 +548,10 @@ impl BlackboxRecorder<'_> {
         self.sync_disk();
         self.check_disk();
         self.summary.folder_removed = !self.recording.is_in_place();
+        // What is to be told of the last incident comes before the end.
+        if self.summary.stopped {
+            self.actions.finish();
+        }
         Ok(self.summary)
     }
 }

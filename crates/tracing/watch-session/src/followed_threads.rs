@@ -8,8 +8,8 @@ use howlate_analyse::watch::{
 };
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    Activation, CauseKind, Condition, EffectiveSettings, Iteration, Latency, LifeEvent, LifeEventKind, Line,
-    MonotonicTime, Policy, Priority, Segment, Span, TracedSleep, TurnStarted, WakeupBreakdown, Work,
+    Activation, CauseKind, Condition, EffectiveSettings, Iteration, LateWakeup, Latency, LifeEvent,
+    LifeEventKind, Line, MonotonicTime, Policy, Priority, Segment, Span, TracedSleep, TurnStarted, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watched_program::{
@@ -21,7 +21,7 @@ use crate::event_loops::{EventLoops, IterationOwner, PendingIteration};
 /// Name of a thread that had ended before its name was read.
 const ENDED_NAME: &str = "(ended)";
 
-/// Late wake-ups with timelines between two updates.
+/// Late wake-ups between two updates.
 const MAX_LATE: usize = 1_024;
 
 /// Threads whose priority is cached.
@@ -47,18 +47,9 @@ pub(crate) struct FollowedThreads {
     /// Of threads that made others late; `None`: not a real-time thread.
     priorities: HashMap<u32, Option<Priority>>,
     event_loops: EventLoops,
-    /// Late wake-ups that are to get a timeline.
+    /// Wake-ups above `late_above`.
     late: Vec<LateWakeup>,
     late_above: Option<Latency>,
-}
-
-/// A late wake-up of a watched thread.
-pub(crate) struct LateWakeup {
-    pub(crate) condition: u32,
-    pub(crate) tid: u32,
-    /// Name of the thread at that time.
-    pub(crate) thread: String,
-    pub(crate) wakeup: WakeupBreakdown,
 }
 
 /// A marked loop: its thread, and its index in `threads`.
@@ -199,8 +190,13 @@ impl FollowedThreads {
     }
 
     /// Late wake-ups since the last call.
-    pub(crate) fn take_late(&mut self) -> Vec<LateWakeup> {
-        std::mem::take(&mut self.late)
+    pub(crate) fn take_late(&mut self, watched: &mut WatchedThreads) -> Vec<LateWakeup> {
+        let mut late = std::mem::take(&mut self.late);
+        for wakeup in &mut late {
+            wakeup.pid = watched.process_of(wakeup.tid);
+            wakeup.process = watched.name(wakeup.pid).unwrap_or_default();
+        }
+        late
     }
 
     fn note_late(&mut self, condition: u32, tid: u32, awakening: &Awakening) {
@@ -209,7 +205,8 @@ impl FollowedThreads {
             let name =
                 self.identities.name(tid).or_else(|| Some(self.names.get(condition as usize)?.as_str()));
             let thread = name.unwrap_or_default().to_owned();
-            self.late.push(LateWakeup { condition, tid, thread, wakeup: wakeup.clone() });
+            let (pid, process, idle_cpu, wakeup) = (0, String::new(), None, wakeup.clone());
+            self.late.push(LateWakeup { condition, tid, pid, thread, process, idle_cpu, wakeup });
         }
     }
 

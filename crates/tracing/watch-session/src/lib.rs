@@ -16,4 +16,4 @@ mod session;
 
 pub use attachment::{Attachment, Visibility, WatchRequest};
 pub use chosen_tracer::{AttachError, ChosenTracer};
-pub use session::{AnalysisQuery, WatchDisplay, WatchOutcome, WatchSession};
+pub use session::{AnalysisQuery, LateActions, WatchDisplay, WatchOutcome, WatchSession};

@@ -9,8 +9,8 @@ use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, EndReason, Iteration, Latency, LifeEvent, LifeEventKind, Line, Mark, MonotonicTime, NO_TRACER,
-    Span, TracedSleep as Sleep, TurnFinished, block_length,
+    Caveat, EndReason, Iteration, LateWakeup, Latency, LifeEvent, LifeEventKind, Line, Mark, MonotonicTime,
+    NO_TRACER, Span, TracedSleep as Sleep, TurnFinished, block_length,
 };
 use howlate_session::{Recorder, Timelines, is_known};
 use howlate_watched_program::{MarkedLoops, ThreadChanges, UnmeasuredSpans, WatchTarget, WatchedThreads};
@@ -18,7 +18,7 @@ use howlate_watched_program::{MarkedLoops, ThreadChanges, UnmeasuredSpans, Watch
 use crate::attachment::{Attachment, Visibility, follow};
 use crate::background_priority::WatchPriority;
 use crate::chosen_tracer::AttachError;
-use crate::followed_threads::{FollowedThreads, LateWakeup};
+use crate::followed_threads::FollowedThreads;
 use crate::schedstats::SchedstatReader;
 
 /// How often events and new threads are read.
@@ -54,6 +54,18 @@ pub trait WatchDisplay {
     fn clear(&mut self);
 }
 
+/// Acts on late wake-ups; nothing that it starts is waited for.
+pub trait LateActions {
+    /// Wake-ups that are later are late.
+    fn above(&self) -> Span;
+    /// Acts on a late wake-up; `true`: the watch ends.
+    fn take(&mut self, late: &LateWakeup, now: MonotonicTime) -> bool;
+    /// Called several times a second.
+    fn look(&mut self, now: MonotonicTime);
+    /// The watch is over; returns how many commands were not run.
+    fn end(&mut self) -> u64;
+}
+
 /// A query of another thread: reads the analysis so far.
 pub type AnalysisQuery = Box<dyn FnOnce(&Analysis) + Send>;
 
@@ -67,6 +79,10 @@ pub struct WatchSession {
     priority: WatchPriority,
     /// Activity of all CPUs around late wake-ups, if it is recorded.
     timelines: Option<Timelines>,
+    /// What is done about late wake-ups.
+    late_actions: Option<Box<dyn LateActions>>,
+    /// Whether one of them has ended the watch.
+    has_stopped: bool,
     display: Option<Box<dyn WatchDisplay>>,
     began: MonotonicTime,
     /// Earlier events of the process are of howlate itself, before the `execve`.
@@ -98,6 +114,8 @@ impl WatchSession {
             queries: None,
             priority: WatchPriority::new(now),
             timelines: None,
+            late_actions: None,
+            has_stopped: false,
             display: None,
             began: now,
             own_since: now,
@@ -145,7 +163,15 @@ impl WatchSession {
         self
     }
 
-    /// Watches until the program ends, the time is up, or the user interrupts.
+    /// Does something about each late wake-up.
+    #[must_use]
+    pub fn with_late_actions(mut self, actions: Option<Box<dyn LateActions>>) -> Self {
+        self.late_actions = actions;
+        self.set_late_threshold();
+        self
+    }
+
+    /// Watches until the program ends, the time is up, an action ends it, or the user interrupts.
     pub fn run(mut self, target: &mut WatchTarget, interrupted: &AtomicBool) -> WatchOutcome {
         self.began = clock::now();
         self.own_since = self.began;
@@ -157,7 +183,7 @@ impl WatchSession {
             let began = clock::now();
             self.update();
             self.priority.update(clock::now(), began);
-            if has_ended || self.is_precise {
+            if has_ended || self.is_precise || self.has_stopped {
                 break;
             }
             let left = until.map_or(UPDATE_EVERY, |until| until.since(clock::now()).min(UPDATE_EVERY));
@@ -167,7 +193,11 @@ impl WatchSession {
             self.priority.update(clock::now(), planned);
         }
         // Without a duration, the user ends a complete watch.
-        let how = if is_short() { EndReason::Interrupted } else { EndReason::Done };
+        let how = match is_short() {
+            _ if self.has_stopped => EndReason::StoppedAbove,
+            true => EndReason::Interrupted,
+            false => EndReason::Done,
+        };
         self.end(how)
     }
 
@@ -280,19 +310,26 @@ impl WatchSession {
         lines.iter().for_each(|line| self.recorder.keep(line));
     }
 
-    /// Wake-ups later than the current threshold get a timeline.
+    /// Wake-ups later than the current threshold get a timeline, and actions. With both, the two thresholds are the same.
     fn set_late_threshold(&mut self) {
-        let above = self.timelines.as_ref().map(|timelines| Latency::from_span(timelines.late_above()));
+        let of_timelines = self.timelines.as_ref().map(Timelines::late_above);
+        let above = of_timelines.or_else(|| self.late_actions.as_ref().map(|actions| actions.above()));
+        let above = above.map(Latency::from_span);
         above.into_iter().for_each(|above| self.attachment.followed.report_late_above(above));
     }
 
-    /// Records timelines that are due; at the end, all.
-    fn record_timelines(&mut self, now: MonotonicTime, is_end: bool) {
-        let Some(timelines) = &mut self.timelines else { return };
-        for LateWakeup { condition, tid, thread, wakeup } in self.attachment.followed.take_late() {
-            timelines.meet(tid, Some((self.attachment.threads.process_of(tid), &thread)));
-            timelines.saw(condition, tid, &wakeup, now);
+    /// Acts on late wake-ups, and records timelines that are due; at the end, all.
+    fn handle_late(&mut self, now: MonotonicTime, is_end: bool) {
+        let Self { attachment, late_actions, has_stopped, timelines, .. } = self;
+        for late in attachment.followed.take_late(&mut attachment.threads) {
+            *has_stopped |= late_actions.as_mut().is_some_and(|actions| actions.take(&late, now));
+            for timelines in timelines.iter_mut() {
+                timelines.meet(late.tid, Some((late.pid, &late.thread)));
+                timelines.saw(late.condition, late.tid, &late.wakeup, now);
+            }
         }
+        late_actions.iter_mut().for_each(|actions| actions.look(now));
+        let Some(timelines) = timelines else { return };
         let mut lines = timelines.look(now);
         if is_end {
             lines.extend(timelines.stop(now));
@@ -304,7 +341,7 @@ impl WatchSession {
     /// Records blocks, causes and names when they are due.
     fn record_due(&mut self, now: MonotonicTime) {
         self.settle(now, false);
-        self.record_timelines(now, false);
+        self.handle_late(now, false);
         if now.since(self.blocks_since) >= block_length(now.since(self.began)) {
             self.blocks_since = now;
             self.record_blocks(now);
@@ -376,7 +413,7 @@ impl WatchSession {
         self.read();
         self.read_schedstats();
         self.settle(clock::now(), true);
-        self.record_timelines(clock::now(), true);
+        self.handle_late(clock::now(), true);
         self.display.iter_mut().for_each(|display| display.clear());
         let now = clock::now();
         self.record_blocks(now);
@@ -415,7 +452,8 @@ impl WatchSession {
         span_caveats(&spans).into_iter().for_each(|caveat| self.recorder.caveat(caveat));
         let analysis = self.recorder.end(Some(how));
         let no_data_reason = self.attachment.no_tracer_reason.filter(|_| analysis.outcomes().is_empty());
-        WatchOutcome { analysis, no_data_reason }
+        let commands_left_out = self.late_actions.as_mut().map_or(0, |actions| actions.end());
+        WatchOutcome { analysis, no_data_reason, commands_left_out }
     }
 }
 
@@ -439,6 +477,8 @@ pub struct WatchOutcome {
     pub analysis: Analysis,
     /// Why there is no data: there was no tracer, and the program has marked no loop.
     pub no_data_reason: Option<AttachError>,
+    /// Commands of `--on-late` that were not run, as an earlier one still ran.
+    pub commands_left_out: u64,
 }
 
 /// Processes sleeps, iterations and lifecycle events in order of time, so that each belongs to the thread that had the id then; returns

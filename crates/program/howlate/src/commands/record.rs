@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitStatus, Error> {
         late_above: args.late_above,
         loop_above: args.loop_above,
         filter: args.filter(),
-        out: args.out.clone(),
+        folder: args.out.clone(),
         bounds: args.bounds(),
         keep: args.keep,
         timelines: args.at_most,

@@ -246,6 +246,32 @@ fn limits_and_failures_are_told_apart() {
 }
 
 #[test]
+fn what_is_late_can_start_a_command_and_end_the_watch() {
+    if !has_bpf_and_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("late.json");
+    // The second command is not started while the first one runs, and that one is waited for.
+    let first = format!("sleep 0.2; cat > {0}.new && mv {0}.new {0}", file.display());
+    let actions = ["--late-above", "1ns", "--on-late", &first, "--on-late", "echo", "--on-late", "stop"];
+    let program = ["--", &python(), "-c", SLEEPER];
+    let output = run(&[&["watch", "--quiet"], &actions[..], &program].concat());
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("stopped by --on-late: "), "{message}");
+    assert!(message.contains(" not run, as an earlier one still ran."), "{message}");
+    let late: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert!(late["latency_ns"].as_i64() > Some(0), "{late}");
+    let sum: i64 = late["parts"].as_array().unwrap().iter().map(|part| part["ns"].as_i64().unwrap()).sum();
+    assert_eq!(Some(sum), late["latency_ns"].as_i64(), "{late}");
+    assert!(late["process"].as_str().unwrap().contains("python"), "{late}");
+    let refused = run(&["watch", "--on-late", "stop", "--", "sleep", "1"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("--late-above"), "{}", stderr(&refused));
+}
+
+#[test]
 fn a_limit_that_nothing_could_keep_is_not_kept() {
     if !has_bpf_and_python() {
         return;
