@@ -27,10 +27,10 @@ pub struct CompareArgs {
     /// Compare conditions of one recording: policy, load, mechanism, kernel, slack, cpu, length, receiver, …
     #[arg(long, value_name = "PROPERTY", value_parser = completion_values::completable::<Property>(completion_values::properties), hide_possible_values = true)]
     pub by: Option<Property>,
-    /// With --by: the value that the others are compared with [default: the first measured]
+    /// The value of --by that is the base [default: the first measured]
     #[arg(long, value_name = "VALUE", requires = "by", allow_hyphen_values = true)]
     pub base: Option<String>,
-    /// Differences within this, such as 5us or 5% of the base, are none; what is certain to be within it is equivalent
+    /// Ignore differences within this, such as 5us or 5% of the base; what is certain to be within it is equivalent
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
     pub margin: Option<Margin>,
     /// Joint confidence level of all statements, in per cent

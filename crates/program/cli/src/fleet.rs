@@ -45,7 +45,7 @@ pub enum FleetCommand {
     },
 }
 
-/// Measure a plan on every node, or record, fetch the recordings, and show what they say
+/// Measure a plan on every node, or record; fetch the recordings, and show what they say
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 every node did all that was asked, 1 a limit was exceeded somewhere, 2 could not, 3 some nodes are \
@@ -64,7 +64,7 @@ pub struct FleetRunArgs {
     /// each
     #[arg(value_parser = completion_values::plan(), hide_possible_values = true)]
     pub plan: PathBuf,
-    /// Where: slurm or slurm:PARTITION, all of whose nodes measure; kubernetes or kubernetes:CONTEXT; ssh:HOST,…; or ssh:@FILE
+    /// Nodes: slurm or slurm:PARTITION, all of whose nodes measure; kubernetes or kubernetes:CONTEXT; ssh:HOST,…; or ssh:@FILE
     /// with one host a line and labels such as rack=7 after it
     #[arg(long, value_name = "NODES")]
     pub on: FleetTarget,

@@ -30,7 +30,7 @@ pub struct GapsArgs {
     /// How to find out who had the CPU: auto (the kernel's trace, where allowed), or none
     #[arg(long, value_name = "TRACER", value_parser = ["auto", "none"], default_value = "auto")]
     pub tracer: String,
-    /// Take CPUs with real-time priority even where nothing limits it (kernel.sched_rt_runtime_us = -1)
+    /// Take CPUs in real time, even without a limit (kernel.sched_rt_runtime_us = -1)
     #[arg(long)]
     pub yes_lock: bool,
     /// Print everything: each CPU, all causes, and how long the gaps were

@@ -61,7 +61,7 @@ pub struct GuestArgs {
     /// Background loads on the host: idle, cpu
     #[arg(long, value_name = "LOAD,…", default_value = "idle", help_heading = "Host")]
     pub host_load: Vec<LoadList>,
-    /// Policies of the threads that run the guest's CPUs, such as fifo:1
+    /// Policies of threads that run guests' CPUs, such as fifo:1
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host", value_parser = completion_values::completable::<Policy>(completion_values::policies), hide_possible_values = true)]
     pub vcpu_policy: Vec<Policy>,
     /// Policy of QEMU's main thread

@@ -30,7 +30,7 @@ pub fn everything() -> Command {
     Cli::command()
 }
 
-fn heading(program: &Command, title: &str) -> String {
+pub(crate) fn heading(program: &Command, title: &str) -> String {
     let style = program.get_styles().get_header();
     format!("{style}{title}:{style:#}\n")
 }

@@ -34,6 +34,7 @@ mod run;
 mod run_options;
 mod selfcheck;
 mod serve;
+pub mod short_help;
 mod shorthand;
 mod show;
 mod similar_programs;

@@ -99,6 +99,6 @@ pub struct PrintArgs {
     #[arg(long)]
     pub json: bool,
     /// Show no progress
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub quiet: bool,
 }

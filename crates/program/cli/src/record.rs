@@ -19,7 +19,7 @@ howlate record\n  \
 howlate record --late-above 500us --policy fifo,rr,deadline\n  \
 howlate record --unit nginx,postgres --late-above p99.9\n  \
 howlate record --late-above 20ms --on-late 'logger -t howlate'\n  \
-howlate record --process 'java*' --out /var/lib/howlate --max-size 1G --max-age 30d\n  \
+howlate record --process 'java*' --max-size 1G --max-age 30d\n  \
 howlate show /var/lib/howlate --at 03:12\n\n\
 Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
 pub struct RecordArgs {

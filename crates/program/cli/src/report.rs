@@ -49,10 +49,10 @@ pub struct ReportArgs {
     /// Differences within this, such as 5us or 5% of the base, do not count [default between machines: a tenth of their middle]
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
     pub margin: Option<Margin>,
-    /// The deadline: later wake-ups are counted as missed and marked in the pictures [default: the period]
+    /// Later wake-ups are missed deadlines, and marked in the pictures [default: the period]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = deadline)]
     pub deadline: Option<Span>,
-    /// Also write the results for Prometheus' node_exporter, replacing what the file held
+    /// Also write this file for Prometheus' node_exporter, replacing what it held
     #[arg(long, value_name = "FILE", value_parser = prometheus_file())]
     pub prometheus: Option<PathBuf>,
     /// One picture (svg or png) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,

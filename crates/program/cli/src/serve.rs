@@ -32,7 +32,7 @@ pub struct ServeArgs {
     /// Require the token in this file, sent as `Authorization: Bearer TOKEN`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,
-    /// Allow unauthenticated access from any host that can connect
+    /// Serve every host that can connect, without a token
     #[arg(long, alias = "open", conflicts_with = "token_file")]
     pub no_auth: bool,
     /// Print the addresses for programs, as JSON

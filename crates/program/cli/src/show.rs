@@ -43,13 +43,13 @@ pub struct ShowArgs {
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT")]
     pub fail_above: Vec<Limit>,
-    /// Of several machines: differences between them within this do not count [default: a tenth of their middle]
+    /// Ignore differences between machines within this [default: a tenth of their middle]
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
     pub margin: Option<Margin>,
     /// Also draw histograms and percentile curves
     #[arg(long, conflicts_with = "format")]
     pub plot: bool,
-    /// Also write the results for Prometheus' node_exporter, replacing what the file held
+    /// Also write this file for Prometheus' node_exporter, replacing what it held
     #[arg(long, value_name = "FILE", value_parser = prometheus_file(), hide_short_help = true)]
     pub prometheus: Option<PathBuf>,
     /// Also save one row for each block of each condition and machine, as Parquet

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 /// Which stretch of a recording of `howlate record`
 #[derive(Args, Clone, Debug, Default)]
 pub struct TimeRangeArgs {
-    /// A minute: 03:12, '2026-11-25 03:12', 03:12Z for UTC
+    /// A minute: 03:12 or '2026-11-25 03:12'; 03:12Z is UTC
     #[arg(long, value_name = "TIME", conflicts_with_all = ["since", "between"])]
     pub at: Option<String>,
     /// From a time on, or as long ago as this, such as 1h

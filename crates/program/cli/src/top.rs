@@ -27,7 +27,7 @@ pub struct TopArgs {
     /// The same as an option, as it was
     #[arg(long = "process", value_name = "PID|NAME", hide = true, conflicts_with = "process")]
     named: Option<String>,
-    /// What has a row: process, thread, group (control groups), or culprit: who had a CPU for which others were ready
+    /// What has a row: process, thread, group or culprit; a group is a control group, a culprit had a CPU for which others were ready
     #[arg(long, value_name = "WHAT", value_parser = by, default_value = "process")]
     by: TopBy,
     /// Only processes in this control group or below, such as /system.slice/nginx.service

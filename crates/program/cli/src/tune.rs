@@ -51,7 +51,7 @@ pub struct TuneProgram {
     /// A program to start, with its arguments; it is ended afterwards
     #[arg(last = true, value_name = "CMD")]
     pub program: Vec<OsString>,
-    /// Only threads of this name or id are measured and have settings changed [default: all]
+    /// Measure only threads of this name or id, and change only their settings [default: all]
     #[arg(long, value_name = "NAME")]
     pub thread: Vec<String>,
     /// Also threads of its child processes

@@ -23,7 +23,7 @@ use howlate_rt_tests_run::cyclictest::CyclictestCall;
 use crate::commands::cyclictest::run_rt_tests;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use howlate_cli::{Cli, CliCommand, expand_shorthand, help, hint};
+use howlate_cli::{Cli, CliCommand, expand_shorthand, help, hint, short_help};
 
 /// Exit status that shells report for a program killed by `SIGPIPE`, as in `… | head`. The signal itself stays ignored: it would also
 /// end a run whose recording goes to a pipe.
@@ -123,7 +123,12 @@ fn legible_arguments() -> impl Iterator<Item = String> {
 fn parse<Argument: Into<OsString> + Clone>(
     arguments: impl IntoIterator<Item = Argument>,
 ) -> Result<Cli, clap::Error> {
-    Cli::from_arg_matches(&help::program().try_get_matches_from(arguments)?)
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let program = match short_help::is_asked_for(&arguments) {
+        true => short_help::with_short_help(help::program()),
+        false => help::program(),
+    };
+    Cli::from_arg_matches(&program.try_get_matches_from(arguments)?)
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Error> {

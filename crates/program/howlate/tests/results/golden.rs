@@ -236,7 +236,11 @@ fn help_of_every_command() {
 
 #[test]
 fn short_help_fits_a_screen() {
-    const SCREEN: usize = 40;
+    const SCREEN: usize = 24;
+    // It names every command.
+    const ALONE: usize = 36;
+    // Theirs is that of the program that they replace.
+    const REPLACEMENTS: [&str; 4] = ["cyclictest", "oslat", "hwlatdetect", "cyclicdeadline"];
     let lines = |command_line: &[&str]| {
         let output = crate::common::howlate(command_line).env("COLUMNS", "80").output().unwrap();
         stdout(&output).lines().count()
@@ -245,14 +249,14 @@ fn short_help_fits_a_screen() {
     assert!(commands.len() > 15 && commands.iter().any(|name| name == "cyclic"), "{commands:?}");
     let too_long: Vec<(&String, usize)> = commands
         .iter()
-        .filter(|name| *name != "cyclictest")
+        .filter(|name| !REPLACEMENTS.contains(&name.as_str()))
         .map(|name| (name, lines(&[name, "-h"])))
         .filter(|(_, lines)| *lines > SCREEN)
         .collect();
     for command_line in [&["tune", "cyclic", "-h"], &["tune", "sleep", "-h"], &["tune", "notify", "-h"]] {
         assert!(lines(command_line) <= SCREEN, "{command_line:?}: {}", lines(command_line));
     }
-    assert!(too_long.is_empty() && lines(&["-h"]) <= SCREEN, "{too_long:?}, alone {}", lines(&["-h"]));
+    assert!(too_long.is_empty() && lines(&["-h"]) <= ALONE, "{too_long:?}, alone {}", lines(&["-h"]));
 }
 
 #[test]
