@@ -65,7 +65,11 @@ fn line(check: &Check<'_>) -> Option<String> {
 /// The wake-up that stopped the run, if any: the worst of all.
 pub fn stopped_above(analysis: &Analysis) -> Option<String> {
     let end = analysis.end.as_ref().filter(|end| end.how == EndReason::StoppedAbove)?;
-    let option = if analysis.header.command == Command::Watch { "--on-late" } else { "--stop-above" };
+    // Before an action ends a watch, others may have been later than the one that it was about.
+    let (option, which) = match analysis.header.command {
+        Command::Watch => ("--on-late", "the worst was "),
+        _ => ("--stop-above", ""),
+    };
     let worst = analysis.outcomes().iter().filter_map(|outcome| Some((outcome, outcome.worst().first()?)));
     let Some((outcome, worst)) = worst.max_by_key(|(_, worst)| worst.latency) else {
         return Some(format!("{}\n", paint(STOP, format!("stopped by {option}"))));
@@ -74,7 +78,7 @@ pub fn stopped_above(analysis: &Analysis) -> Option<String> {
     let after = worst.at.since(analysis.header.at).as_secs_f64();
     let before_end = end.at.since(worst.at).as_secs_f64();
     Some(format!(
-        "{} {} late on {cpu}, {after:.3} s after the start and {before_end:.3} s before the end ({})\n",
+        "{} {which}{} late on {cpu}, {after:.3} s after the start and {before_end:.3} s before the end ({})\n",
         paint(STOP, format!("stopped by {option}:")),
         worst.latency,
         condition(outcome)

@@ -259,7 +259,7 @@ fn what_is_late_can_start_a_command_and_end_the_watch() {
     let output = run(&[&["watch", "--quiet"], &actions[..], &program].concat());
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(message.contains("stopped by --on-late: "), "{message}");
+    assert!(message.contains("stopped by --on-late: the worst was "), "{message}");
     assert!(message.contains(" not run, as an earlier one still ran."), "{message}");
     let late: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(late["latency_ns"].as_i64() > Some(0), "{late}");
