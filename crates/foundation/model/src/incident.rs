@@ -53,6 +53,17 @@ pub struct IdleCpu {
     pub idle: Span,
 }
 
+impl IdleCpu {
+    /// Of shorter times a scheduler cannot know as it chooses a CPU.
+    pub const SHORTEST: Span = Span::from_micros(100);
+
+    /// The one that was idle longest, of equal ones the first; `None` if none was for [`Self::SHORTEST`].
+    pub fn longest(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let long = all.into_iter().filter(|of| of.idle >= Self::SHORTEST);
+        long.min_by_key(|of| (std::cmp::Reverse(of.idle), of.cpu))
+    }
+}
+
 /// A thread that was late.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LateThread {

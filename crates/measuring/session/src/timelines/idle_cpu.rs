@@ -1,13 +1,8 @@
 //! The CPU that was idle longest while a thread waited for another one.
 
-use std::cmp::Reverse;
-
 use howlate_model::{
     CauseKind, CpuSet, CpuTimeline, HolderKind, IdleCpu, MonotonicTime, Occupant, Part, Span, WakeupBreakdown,
 };
-
-/// Of shorter times a scheduler cannot know as it chooses a CPU.
-const SHORTEST: Span = Span::from_micros(100);
 
 /// The CPU of `allowed` that was idle longest from when the thread waited for a CPU until it ran. Not the one on which it ran, and none
 /// if its group had no time left. A CPU that is still idle at the end of its timeline is not seen to be.
@@ -22,8 +17,7 @@ pub(super) fn idle_longest(
         return None;
     }
     let others = cpus.iter().filter(|of| allowed.contains(of.cpu) && Some(of.cpu) != wakeup.cpu);
-    let idle = others.map(|of| IdleCpu { cpu: of.cpu, idle: idle_between(of, from, wakeup.at) });
-    idle.filter(|of| of.idle >= SHORTEST).min_by_key(|of| (Reverse(of.idle), of.cpu))
+    IdleCpu::longest(others.map(|of| IdleCpu { cpu: of.cpu, idle: idle_between(of, from, wakeup.at) }))
 }
 
 fn idle_between(cpu: &CpuTimeline, from: MonotonicTime, until: MonotonicTime) -> Span {

@@ -4,9 +4,6 @@ use howlate_model::{CpuSet, IdleCpu, MonotonicTime, Span};
 
 use super::ring::CpuRings;
 
-/// Of shorter times a scheduler cannot know as it chooses a CPU.
-pub(super) const SHORTEST: Span = Span::from_micros(100);
-
 /// When a thread waited for one CPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueuedTime {
@@ -23,9 +20,7 @@ pub(super) fn idle_longest(rings: &CpuRings, allowed: &CpuSet, waited: &[QueuedT
         let idle = others.map(|queued| rings.idle_between(cpu, queued.from, queued.until));
         IdleCpu { cpu, idle: idle.fold(Span::ZERO, Span::plus) }
     };
-    let idle = allowed.iter().map(idle_meanwhile).filter(|of| of.idle >= SHORTEST);
-    // Of equal ones the first.
-    idle.min_by_key(|of| (std::cmp::Reverse(of.idle), of.cpu))
+    IdleCpu::longest(allowed.iter().map(idle_meanwhile))
 }
 
 #[cfg(test)]

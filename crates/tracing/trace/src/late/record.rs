@@ -2,11 +2,11 @@
 
 use howlate_linux::sched;
 use howlate_model::{
-    CpuSet, EventLoopStall, Expiry, HolderKind, LateWait, MonotonicTime, Occupant, Policy, Span, TracedSleep,
-    WakeSource,
+    CpuSet, EventLoopStall, Expiry, HolderKind, IdleCpu, LateWait, MonotonicTime, Occupant, Policy, Span,
+    TracedSleep, WakeSource,
 };
 
-use super::idle_cpu::{QueuedTime, SHORTEST, idle_longest};
+use super::idle_cpu::{QueuedTime, idle_longest};
 use super::quotas::QuotaLookup;
 use super::ring::{
     CpuRings, RingEvent, SAME_SWITCH, SwitchOut, between, summarised_between, switch_out, throttled_since,
@@ -119,7 +119,7 @@ impl LateRecord {
 
     /// Asks the kernel where the thread may run; it may have ended.
     pub(super) fn find_allowed_cpus(&mut self) {
-        if self.waited >= SHORTEST {
+        if self.waited >= IdleCpu::SHORTEST {
             self.allowed_cpus = sched::affinity_of(self.thread_info.tid).unwrap_or_default();
         }
     }
