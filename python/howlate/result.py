@@ -329,7 +329,7 @@ class Result:
     marks_ns: Tuple[int, ...] = ()
     #: Files beside the recording that say what all CPUs did around late wake-ups, of a run with `keep`.
     timelines: Tuple[Mapping[str, Any], ...] = ()
-    #: How many entries the JSON leaves out of its lists; only where somebody else shortened it, as this package asks for all of it.
+    #: How many entries the JSON leaves out of its lists; absent here, as this package asks for all of it.
     omitted: Optional[Mapping[str, int]] = None
     #: The program's exit status: 0 done and within limits, 1 a limit was exceeded, 3 not everything was as asked, or it was ended early.
     status: int = field(default=0, metadata={"own": True})

@@ -11,7 +11,7 @@ const LINES: usize = 24;
 const COLUMNS: usize = 80;
 /// Where a text may end that is too long, the best first: before a default value, a second sentence, a list, a remark, a clause.
 const ENDS: [&str; 5] = [" [", "; ", ": ", " (", ", "];
-const EXAMPLES: &str = "Examples:";
+const EXAMPLES: &str = "Examples";
 
 /// Whether these arguments ask for it. Behind `--`, they are another program's.
 pub fn is_asked_for(arguments: &[OsString]) -> bool {
@@ -55,10 +55,9 @@ fn text(command: &mut Command) -> String {
     // An empty line and the heading.
     let lines = LINES.saturating_sub(head.lines().count() + 2);
     let examples = first_examples(command, lines);
-    let heading = EXAMPLES.trim_end_matches(':');
     match examples.is_empty() {
         true => head,
-        false => format!("{head}\n{}{examples}", self::heading(command, heading)),
+        false => format!("{head}\n{}{examples}", heading(command, EXAMPLES)),
     }
 }
 
@@ -123,7 +122,7 @@ fn cut(text: &str, room: usize) -> String {
 /// The first examples, as many as there are lines for; one that takes two lines ends its first one with a backslash.
 fn first_examples(command: &Command, lines: usize) -> String {
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let all = help.lines().skip_while(|line| *line != EXAMPLES).skip(1);
+    let all = help.lines().skip_while(|line| line.trim_end_matches(':') != EXAMPLES).skip(1);
     let mut shown = String::new();
     let (mut used, mut example) = (0, String::new());
     for line in all.take_while(|line| !line.is_empty()) {

@@ -1,7 +1,7 @@
 //! `howlate show DIR` as text.
 
 use howlate_analyse::incidents::{Culprit, RecurringCulprit, culprits, recurring_culprits};
-use howlate_model::Incident;
+use howlate_model::{Incident, IncidentKind};
 
 use super::IncidentReport;
 use super::wording::{comes_back, culprit_name, held_up_by, span, victim};
@@ -88,12 +88,15 @@ impl IncidentReport {
 
     /// `In 12 of 40 waits, another CPU on which the thread may run was idle for half of the time or longer.`
     pub fn idle_in_words(&self) -> Option<String> {
-        let all = &self.recording.incidents;
-        let is_half = |incident: &&Incident| {
+        let is_loop =
+            |incident: &Incident| matches!(incident.kind, IncidentKind::EventLoop | IncidentKind::Loop);
+        let waits: Vec<&Incident> =
+            self.recording.incidents.iter().filter(|incident| !is_loop(incident)).collect();
+        let is_half = |incident: &&&Incident| {
             incident.idle_cpu.is_some_and(|of| of.idle.as_nanos() >= incident.latency.as_nanos().div_ceil(2))
         };
-        let half = all.iter().filter(is_half).count() as u64;
-        let (half, all) = (Some(half).filter(|half| *half > 0)?, all.len() as u64);
+        let half = waits.iter().filter(is_half).count() as u64;
+        let (half, all) = (Some(half).filter(|half| *half > 0)?, waits.len() as u64);
         Some(format!(
             "In {} of {} waits, another CPU on which the thread may run was idle for half of the time or longer.",
             count(half),
