@@ -105,6 +105,9 @@ pub(super) fn begin(
     }
     let recorder = Recorder::somewhere(header, args.out.as_deref(), history_path, &environment.interrupted)?;
     let watching = WatchSession::new(attachment, recorder, &environment.refused);
+    if !args.on_late.is_empty() && watching.visibility() != Visibility::Wakers {
+        return Err(Error::OnLateNotSeen);
+    }
     let late_actions = args.late_above.filter(|_| !args.on_late.is_empty());
     let late_actions = late_actions.map(|above| OnLate::new(above, args.on_late.clone()));
     let watching =

@@ -269,6 +269,11 @@ fn what_is_late_can_start_a_command_and_end_the_watch() {
     let refused = run(&["watch", "--on-late", "stop", "--", "sleep", "1"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("--late-above"), "{}", stderr(&refused));
+    let untraced =
+        ["watch", "--tracer", "switches", "--late-above", "1ms", "--on-late", "stop", "--", "sleep", "1"];
+    let unseen = run(&untraced);
+    assert_eq!(unseen.status.code(), Some(2), "{}", stderr(&unseen));
+    assert!(stderr(&unseen).contains("--on-late would do nothing here"), "{}", stderr(&unseen));
 }
 
 #[test]
