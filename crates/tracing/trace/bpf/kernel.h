@@ -30,6 +30,7 @@ struct thread_info {
 } KERNEL;
 
 struct rt_rq {
+	unsigned int rt_nr_running; /* ready, and of no group that is throttled */
 	unsigned int rt_throttled;
 } KERNEL;
 

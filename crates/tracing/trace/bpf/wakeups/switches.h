@@ -110,6 +110,12 @@ static __always_inline void stolen(struct thread *s, struct task_struct *p)
 	s->slept_on = cpu + 1;
 }
 
+/* Whether a real-time thread is ready on the CPU of a thread: one that goes to sleep, or a stopper, can have run last. */
+static __always_inline u32 keeps_real_time_off(struct task_struct *p)
+{
+	return bpf_core_field_exists(struct cfs_rq, rq) && p->se.cfs_rq->rq->rt.rt_nr_running;
+}
+
 /* Whether an ordinary thread gets the CPU although a real-time thread is ready, or follows one that did: the kernel's fair server
  * or throttling prefers it. A deadline thread that has used up its runtime is no such thread. */
 static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, struct task_struct *next, u32 ready)
@@ -118,7 +124,9 @@ static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, s
 		return c->ahead ? SET_ASIDE : 0;
 	if (!next->pid || next->prio < REAL_TIME)
 		return 0;
-	return c->ahead || (ready && prev->prio >= 0 && prev->prio < REAL_TIME) ? RUNS_AHEAD : 0;
+	if (c->ahead || (ready && prev->prio >= 0 && prev->prio < REAL_TIME))
+		return RUNS_AHEAD;
+	return keeps_real_time_off(next) ? RUNS_AHEAD : 0;
 }
 
 SEC("fexit/resched_curr")

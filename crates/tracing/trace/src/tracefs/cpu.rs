@@ -3,7 +3,7 @@
 use howlate_model::{Expiry, MonotonicTime};
 
 use super::cpu_occupant::CpuOccupant;
-use super::event::{ORDINARY, REAL_TIME, ThreadName};
+use super::event::{ORDINARY, ThreadName};
 use super::occupancy::Deferral;
 use crate::irq_names::{HRTIMER, InterruptNames};
 
@@ -113,15 +113,14 @@ impl CpuState {
         };
     }
 
-    /// Whether an ordinary thread gets the CPU although a real-time thread is runnable: the kernel's fair server or throttling prefers it. A
-    /// thread that outranks the server only interrupts it.
-    pub(super) fn is_ahead(&self, (state, priority): (u32, u32), next: (u32, ThreadName, u32)) -> bool {
+    /// Whether `next` is an ordinary thread that gets the CPU although a real-time thread is ready there (`is_one_ready`): the kernel's fair
+    /// server or throttling prefers it. A thread that outranks the server only interrupts it.
+    pub(super) fn is_ahead(&self, is_one_ready: bool, next: (u32, ThreadName, u32)) -> bool {
         let (pid, comm, next_priority) = next;
         if outranks_server(comm, next_priority) {
             return self.is_ahead_of_realtime;
         }
-        let is_kept_off = state == 0 && REAL_TIME.contains(&priority);
-        pid != 0 && ORDINARY.contains(&next_priority) && (self.is_ahead_of_realtime || is_kept_off)
+        pid != 0 && ORDINARY.contains(&next_priority) && (self.is_ahead_of_realtime || is_one_ready)
     }
 
     /// Since when the CPU is idle.

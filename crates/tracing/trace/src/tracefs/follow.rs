@@ -22,6 +22,9 @@ pub(super) struct EventFollower {
     processes: Vec<u32>,
     cpus: HashMap<u32, CpuState>,
     threads: HashMap<u32, FollowedThread>,
+    /// CPUs of all real-time threads that lost theirs, and have not got one since. Another thread than the one that goes to sleep may be
+    /// kept off.
+    ready_realtime: HashMap<u32, u32>,
     /// Earliest and latest expiry of timers that followed threads have armed.
     timers: HashMap<u64, (MonotonicTime, MonotonicTime)>,
     /// CPU and thread of the last wake-up, while no other event has followed on that CPU.
@@ -39,6 +42,7 @@ impl EventFollower {
             processes: processes.to_vec(),
             cpus: HashMap::new(),
             threads: HashMap::new(),
+            ready_realtime: HashMap::new(),
             timers: HashMap::new(),
             waking: None,
             stopper: None,
@@ -120,6 +124,7 @@ impl EventFollower {
     /// Resets the state of the CPU, and of all threads, which may have been on it.
     fn missed(&mut self, cpu: u32) {
         self.cpus.insert(cpu, CpuState::default());
+        self.ready_realtime.clear();
         self.threads.values_mut().for_each(|thread| *thread = FollowedThread::new(thread.tid));
     }
 
@@ -212,6 +217,7 @@ impl EventFollower {
 
     /// Right after the start of a wake-up, a thread is moved by that wake-up; later it is pulled by another CPU.
     fn migrates(&mut self, tid: u32, to: u32, at: MonotonicTime, chosen: bool) {
+        self.ready_realtime.entry(tid).and_modify(|cpu| *cpu = to);
         if let Some(thread) = self.threads.get_mut(&tid) {
             let holder = self.cpus.get(&thread.cpu()).map_or(CpuOccupant::NotSeen, CpuState::holder);
             thread.migrates(to, at, chosen, holder);
@@ -222,8 +228,13 @@ impl EventFollower {
         let EventKind::Switch { state, priority, next, next_comm, next_priority, .. } = event.kind else {
             return;
         };
+        if state == 0 && REAL_TIME.contains(&priority) {
+            self.ready_realtime.insert(event.pid, event.cpu);
+        }
+        self.ready_realtime.remove(&next);
+        let is_one_ready = self.ready_realtime.values().any(|cpu| *cpu == event.cpu);
         let cpu = self.cpus.entry(event.cpu).or_default();
-        let ahead = cpu.is_ahead((state, priority), (next, next_comm, next_priority));
+        let ahead = cpu.is_ahead(is_one_ready, (next, next_comm, next_priority));
         cpu.switch(next, next_comm, next_priority, ahead, event.at);
         if let Some(thread) = self.threads.get_mut(&next) {
             thread.switch_in(event.cpu, event.at, &mut self.interrupts);

@@ -44,13 +44,15 @@ use follow::EventFollower;
 use instance::TraceInstance;
 use page::{PageItem, PageLayout, items};
 
-/// Events that are filtered by followed threads, with the field that holds the thread: other threads' events take no room.
-const THREAD_EVENTS: [(&str, &str); 5] = [
-    (SCHED_WAKING, "pid"),
-    (SCHED_MIGRATE, "pid"),
-    (HRTIMER_START, "common_pid"),
-    (HRTIMER_PASSED, "common_pid"),
-    (PAGE_FAULT, "common_pid"),
+/// Events that are filtered by followed threads, with the field that holds the thread, and whose else are kept: events of others take no
+/// room.
+const THREAD_EVENTS: [(&str, &str, Option<&str>); 5] = [
+    (SCHED_WAKING, "pid", None),
+    // An ordinary thread runs ahead of a real-time one only where that one still is.
+    (SCHED_MIGRATE, "pid", Some("prio<100")),
+    (HRTIMER_START, "common_pid", None),
+    (HRTIMER_PASSED, "common_pid", None),
+    (PAGE_FAULT, "common_pid", None),
 ];
 
 /// With more threads than this no filter is set: the kernel compares each id at each event.
@@ -125,14 +127,15 @@ impl Tracefs {
     /// Filters events by followed threads, where that is possible.
     fn filter(&self) -> Result<(), TracerRefusal> {
         let followed: Vec<u32> = self.follower.followed().collect();
-        for (event, field) in THREAD_EVENTS {
+        for (event, field, others) in THREAD_EVENTS {
             let Some(directory) = self.events.iter().find(|directory| directory.ends_with(event)) else {
                 continue;
             };
-            let ids: Vec<String> = followed.iter().map(|tid| format!("{field}=={tid}")).collect();
-            let filter = match ids.len() {
+            let followed_ids = followed.iter().map(|tid| format!("{field}=={tid}"));
+            let kept: Vec<String> = followed_ids.chain(others.map(str::to_owned)).collect();
+            let filter = match kept.len() {
                 0 => format!("{field}<0"),
-                count if count <= MAX_FILTERED => ids.join("||"),
+                count if count <= MAX_FILTERED => kept.join("||"),
                 _ => "0".to_owned(),
             };
             self.instance.set(&format!("{directory}/filter"), &filter)?;

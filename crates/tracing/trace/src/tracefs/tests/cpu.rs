@@ -62,12 +62,32 @@ fn a_thread_that_outranks_the_server_interrupts_it() {
     let holder = |between| kept_off_with(49, 0, Some(between))[0].0;
     assert_eq!(holder((0, "migration/1")), HolderKind::Server);
     assert_eq!(holder((DEADLINE, "control")), HolderKind::Server);
-    assert_eq!(holder((0, "control")), HolderKind::Thread, "the hog may be elsewhere since");
+    assert_eq!(holder((0, "control")), HolderKind::Server, "the hog was not moved");
     assert_eq!(
         kept_off_with(49, 1, Some((0, "migration/1")))[0].0,
         HolderKind::Thread,
         "the hog had gone to sleep"
     );
+}
+
+/// 12, of real-time priority 50, preempts the hog, and goes to sleep as the ordinary thread 10 gets the CPU. `between` happens after 12
+/// got its CPU.
+fn chosen_as_another_sleeps(between: Option<TraceEvent>) -> HolderKind {
+    let mut events = timely(10);
+    events[2] = of_priorities(switch(100, 0, (THREAD, 1), 8), 49, 89);
+    events.insert(3, of_priorities(switch(900, 0, (8, 0), 12), 89, 49));
+    events.insert(4, of_priorities(switch(1_000, 0, (12, 1), 10), 49, 120));
+    between.into_iter().for_each(|event| events.insert(4, event));
+    follow(&events)[0].occupants[0].who.holder
+}
+
+#[test]
+fn an_ordinary_thread_also_runs_ahead_of_others_than_the_one_that_slept() {
+    assert_eq!(chosen_as_another_sleeps(None), HolderKind::Server);
+    let moved = event(950, 0, 12, EventKind::Migrates { thread: 8, to: 1 });
+    assert_eq!(chosen_as_another_sleeps(Some(moved)), HolderKind::Thread, "the hog waits elsewhere");
+    let runs = of_priorities(switch(950, 1, (0, 0), 8), 120, 89);
+    assert_eq!(chosen_as_another_sleeps(Some(runs)), HolderKind::Thread, "the hog runs elsewhere");
 }
 
 #[test]

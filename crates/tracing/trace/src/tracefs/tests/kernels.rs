@@ -41,7 +41,7 @@ fn errors_in(formats: &str, is_x86: bool) -> Vec<String> {
             return (!is_optional && !is_elsewhere).then(|| format!("there is no event {event}"));
         };
         let format = EventFormat::parse(text).unwrap();
-        let mut fields = THREAD_EVENTS.iter().filter(|(name, _)| name == event).map(|(_, field)| field);
+        let mut fields = THREAD_EVENTS.iter().filter(|(name, ..)| name == event).map(|(_, field, _)| field);
         let read = EventParser::default().add(event, &format);
         let filtered = fields.try_for_each(|field| format.number(field).map(drop));
         read.and(filtered).err().map(|reason| format!("event {event}: {reason}"))
