@@ -39,13 +39,15 @@ pub enum Part {
     Return,
     /// The same from a page fault on.
     PageFault,
+    /// The thread had the CPU and went on with its program; of work, not of wake-ups.
+    AtWork,
     /// The wake-up was not seen, or seen in part.
     NotSeen,
 }
 
 impl Part {
     /// All parts, in their order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Arming,
         Self::Blocked,
         Self::TimerSlack,
@@ -62,6 +64,7 @@ impl Part {
         Self::LostAgain,
         Self::Return,
         Self::PageFault,
+        Self::AtWork,
         Self::NotSeen,
     ];
 
@@ -84,6 +87,7 @@ impl Part {
             Self::LostAgain => "lost_again",
             Self::Return => "return",
             Self::PageFault => "page_fault",
+            Self::AtWork => "at_work",
             Self::NotSeen => "not_seen",
         }
     }

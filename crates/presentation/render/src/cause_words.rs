@@ -38,6 +38,7 @@ pub const fn part_in_words(part: Part) -> &'static str {
         Part::LostAgain => "preempted again",
         Part::Return => "return to the program",
         Part::PageFault => "page faults",
+        Part::AtWork => "at work",
         Part::NotSeen => "not seen",
     }
 }

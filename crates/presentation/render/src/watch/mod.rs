@@ -10,6 +10,7 @@ mod stall;
 #[cfg(test)]
 mod tests;
 mod timer_loops;
+mod work_spent;
 
 pub use event_loops::{
     BlockedEventLoop, EventLoopRows, blocked_event_loop_lines, blocked_event_loops, event_loop_rows,
@@ -308,7 +309,8 @@ pub(crate) fn loop_lines(outcomes: &[&Outcome], width: usize) -> Vec<String> {
     let line = |outcome: &&Outcome| {
         let turns = outcome.rhythm.as_deref()?.turns()?;
         let is_late_known = outcome.count() > 0;
-        Some(format!("{}\n", wrapped(&turns_in_words(&name(outcome), turns, is_late_known), width, 2)))
+        let text = wrapped(&turns_in_words(&name(outcome), turns, is_late_known), width, 2);
+        Some(format!("{text}\n{}", work_spent::of_longest(turns)))
     };
     outcomes.iter().filter_map(line).collect()
 }

@@ -211,6 +211,24 @@ pub fn activity(
     parts
 }
 
+/// What a thread with the sleeps `past` did from `from` until `until`, part by part; its own work in between is [`Part::AtWork`]. `None`
+/// where not all of that is known: the sleeps have to follow each other, the first one over by `from`.
+pub fn work_parts(past: &[PastSleep], from: MonotonicTime, until: MonotonicTime) -> Option<Vec<Segment>> {
+    let is_known = past.first()?.sleep.waking <= from
+        && past.last()?.sleep.asleep_again >= Some(until)
+        && past.windows(2).all(|pair| pair[0].sleep.asleep_again >= pair[1].sleep.asleep_since);
+    if !is_known {
+        return None;
+    }
+    let mut line = TimeLine::between(from, until);
+    past.iter().for_each(|sleep| cut_past_sleep(&mut line, sleep, CauseKind::LongWork));
+    let mut parts = line.parts_until_end(Charge::from_wakeup(Part::Arming, CauseKind::LongWork));
+    for part in parts.iter_mut().filter(|part| part.cause.part == Part::Arming) {
+        part.cause.part = Part::AtWork;
+    }
+    Some(parts)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use howlate_model::{
-    Activation, LoopIteration, MonotonicTime, Segment, Span, TracedSleep, WakeSource, Wakeup,
+    Activation, Latency, LoopIteration, MonotonicTime, Segment, Span, TracedSleep, WakeSource, Wakeup,
+    WakeupBreakdown,
 };
 
 use super::Awakening;
 use super::due::{DRIFT_STEPS, Due, Expected};
-use crate::cause::{PastSleep, TurnContext, decompose_turn};
+use crate::cause::{PastSleep, TurnContext, decompose_turn, work_parts};
 
 /// An iteration waits at most this long for its traced sleeps, or for iterations to compare it with.
 const SETTLE_TIMEOUT: Span = Span::from_secs(2);
@@ -42,6 +43,17 @@ pub struct CompletedTurn {
     pub missed: u64,
     /// Whether the time at which it was due follows from the loop's own rhythm, as the program does not say it.
     pub inferred: bool,
+    /// What the work of the iteration before went to; `None` where its end or its thread's sleeps are not known.
+    pub spent_before: Option<WorkSpent>,
+}
+
+/// What the work of an iteration went to, part by part.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkSpent {
+    /// The length of the work is its latency.
+    Known(WakeupBreakdown),
+    /// Not all of its thread's sleeps were recorded.
+    NotSeen(Latency),
 }
 
 impl LoopTurns {
@@ -113,6 +125,7 @@ impl LoopTurns {
         self.waiting.pop_front();
         let before = self.before.replace(turn);
         let own_sleeps = self.take_sleeps(before, turn);
+        let spent_before = before.filter(|_| self.traced).and_then(|before| self.work_spent(before));
         let stated = turn.expected.or_else(|| own_sleeps.iter().rev().find_map(|past| timer(&past.sleep)));
         let following = self.waiting.front().map(|next| next.woke);
         let expected = self.due.next(turn, stated, following);
@@ -130,7 +143,18 @@ impl LoopTurns {
             worked: turn.done.map(|done| done.since(turn.woke)),
             missed: expected.map_or(0, |expected| expected.missed),
             inferred: expected.is_some_and(|expected| expected.inferred),
+            spent_before,
         }
+    }
+
+    /// What the work of an iteration went to whose sleeps were just taken.
+    fn work_spent(&self, turn: LoopIteration) -> Option<WorkSpent> {
+        let done = turn.done.filter(|done| *done > turn.woke)?;
+        let latency = Latency::from_span(done.since(turn.woke));
+        Some(match work_parts(&self.slept, turn.woke, done) {
+            Some(parts) => WorkSpent::Known(WakeupBreakdown { at: done, latency, cpu: None, parts }),
+            None => WorkSpent::NotSeen(latency),
+        })
     }
 
     /// The sleeps between the work of the iteration before and this one.

@@ -17,11 +17,11 @@ mod timer_iterations;
 mod wakeup_chains;
 
 pub use deadlines::{Deadlines, MissedDeadline};
-pub use loop_turns::{CompletedTurn, LoopTurns};
+pub use loop_turns::{CompletedTurn, LoopTurns, WorkSpent};
 pub use observed_wakeup::Awakening;
 pub use rhythm::{
     EventLoopNumbers, IterationWaitNumbers, LengthSleeps, LongReasonNumbers, Rhythm, RhythmNumbers,
-    RunQueueNumbers, SpanNumbers, TimerLoopNumbers, TurnsNumbers,
+    RunQueueNumbers, SpanNumbers, TimerLoopNumbers, TurnsNumbers, TurnsSpent,
 };
 pub use thread::ThreadSummary;
 pub use timer_iterations::{TimerIteration, TimerIterations};

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Summary;
+use crate::cause::{Why, WhyCause, WhyLate};
 
 /// The rhythm of a watched thread, and who woke it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -192,6 +193,31 @@ pub struct TurnsNumbers {
     /// The turn whose work took longest; absent where its program has named no spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest: Option<LongestIteration>,
+    /// What the work of turns went to; absent where no tracer saw the thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<TurnsSpent>,
+}
+
+/// What the work of turns went to, the longest ones first of all. Names are added to, never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TurnsSpent {
+    /// Turns whose work is known part by part.
+    pub decomposed: u64,
+    /// Turns whose work is not.
+    pub not_decomposed: u64,
+    /// The longest turns: their lengths stand for lateness.
+    pub longest: WhyLate,
+    /// What these spent their time with, the most first. Their turns stand for wake-ups.
+    pub causes: Vec<WhyCause>,
+}
+
+impl TurnsSpent {
+    /// Of the work of a loop's turns; `None` where nothing was traced. The longest ones are those above the 99th percentile.
+    pub fn of(turns: &IterationsBlock) -> Option<Self> {
+        let why = Why::from_ledger(&turns.spent, "", None, None);
+        let (decomposed, not_decomposed) = (why.decomposed, why.not_decomposed);
+        (decomposed > 0).then_some(Self { decomposed, not_decomposed, longest: why.late, causes: why.causes })
+    }
 }
 
 /// A part of a loop's turns that its program has named, as it is published. Names are added to, never changed.
@@ -377,7 +403,8 @@ fn timer_loop(block: &TimerLoopBlock, sleeps_for_length: Option<LengthSleeps>) -
 fn turns(block: &IterationsBlock) -> TurnsNumbers {
     let (period, work_ns) = (block.period, Summary::from_distribution(&block.work));
     let (spans, longest) = (block.spans.iter().map(span).collect(), block.longest.clone());
-    TurnsNumbers { period, work_ns, long: block.long, inferred: block.inferred, spans, longest }
+    let spent = TurnsSpent::of(block);
+    TurnsNumbers { period, work_ns, long: block.long, inferred: block.inferred, spans, longest, spent }
 }
 
 fn span(block: &SpanBlock) -> SpanNumbers {

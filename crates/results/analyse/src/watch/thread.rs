@@ -4,11 +4,11 @@ use std::mem::{replace, take};
 
 use howlate_model::{
     Activation, Block, CauseBlock, EventLoopBlock, Iteration, IterationsBlock, Latency, Ledger, Line,
-    LoopIteration, MonotonicTime, RunQueueBlock, Span, SpanTime, Wakeup, WatchedBlock,
+    LoopIteration, MonotonicTime, RunQueueBlock, Span, SpanTime, UndecomposedReason, Wakeup, WatchedBlock,
 };
 
 use super::grid::RhythmGrid;
-use super::{Awakening, CompletedTurn, TimerIteration};
+use super::{Awakening, CompletedTurn, TimerIteration, WorkSpent};
 
 /// The wake-ups of one thread by one kind of activation, as one condition of a recording has them.
 #[derive(Debug)]
@@ -120,6 +120,13 @@ impl ThreadSummary {
         if let Some(turns) = &mut self.rhythm.turns {
             turn.worked.into_iter().for_each(|length| turns.record_work(length));
             turns.inferred += u64::from(turn.inferred);
+            match &turn.spent_before {
+                Some(WorkSpent::Known(spent)) => turns.spent.add(spent),
+                Some(WorkSpent::NotSeen(length)) => {
+                    turns.spent.add_undecomposed(*length, UndecomposedReason::NotSeen);
+                }
+                None => {}
+            }
         }
         if let Some(awakening) = &turn.awakening {
             self.record_latency(awakening);
@@ -353,6 +360,7 @@ mod tests {
             worked: Some(Span::from_nanos(700)),
             missed: 0,
             inferred: false,
+            spent_before: None,
         };
         (1..=20).for_each(|number| thread.record_turn(&turn(number)));
         assert_eq!(thread.block(at(30_000)), None, "nobody knows how late they were");
