@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::long_reason;
 use crate::long_reason::{ReasonTime, StallReason};
-use crate::{Distribution, Latency, MonotonicTime, Span, StallTotal};
+use crate::{Distribution, Latency, Ledger, MonotonicTime, Span, StallTotal};
 
 /// The call in which an event loop waits for events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -197,6 +197,9 @@ pub struct EventLoopBlock {
     /// meanwhile. Absent where it is alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_by: Option<u64>,
+    /// What iterations went to, added up: their lengths stand for latencies. Absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
 }
 
 impl EventLoopBlock {
@@ -254,6 +257,7 @@ impl EventLoopBlock {
         long_reason::merge(&mut self.reasons, &later.reasons);
         later.longest.iter().for_each(|iteration| self.keep(iteration.clone()));
         self.shared_by = self.shared_by.max(later.shared_by);
+        self.ledger.merge(&later.ledger);
     }
 }
 

@@ -140,8 +140,7 @@ impl Line {
                 event_loop
                     .flat_map(|of| &mut of.longest)
                     .for_each(|iteration| change(Time(&mut iteration.at)));
-                let turns = watched.turns.iter_mut();
-                turns.for_each(|turns| turns.spent.shift(|time| change(Time(time))));
+                watched.ledgers().for_each(|ledger| ledger.shift(|time| change(Time(time))));
             }
             Self::Finished(finished) => {
                 change(Condition(&mut finished.condition));

@@ -59,9 +59,9 @@ pub struct IterationsBlock {
     /// The turn whose work took longest; absent where its program has named no spans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<LongestIteration>,
-    /// What the work of turns went to: their lengths stand for latencies. Absent where no tracer saw the thread.
+    /// What the work of turns went to, added up: their lengths stand for latencies. Absent where no tracer saw the thread.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
-    pub spent: Ledger,
+    pub ledger: Ledger,
 }
 
 /// A part of a loop's turns that its program has named.
@@ -133,7 +133,7 @@ impl IterationsBlock {
         later.longest.iter().for_each(|iteration| self.keep_longest(iteration));
         self.period = later.period;
         self.work.merge(&later.work);
-        self.spent.merge(&later.spent);
+        self.ledger.merge(&later.ledger);
         self.long = self.long.saturating_add(later.long);
         self.inferred = self.inferred.saturating_add(later.inferred);
     }

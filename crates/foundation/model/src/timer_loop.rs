@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CauseKind, Distribution, Latency, Span};
+use crate::{CauseKind, Distribution, Latency, Ledger, Span};
 
 /// Distinct waits at most; further ones are dropped.
 const WAITS_KEPT: usize = 24;
@@ -19,6 +19,9 @@ pub struct TimerLoopBlock {
     pub waits: Vec<IterationWait>,
     /// How each delay moves the next time.
     pub drift: Drift,
+    /// What iterations went to, added up: their lengths stand for latencies. Absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
 }
 
 /// What a thread was blocked in within its iterations.
@@ -109,6 +112,7 @@ impl TimerLoopBlock {
         later.waits.iter().for_each(|wait| self.record_wait(wait.clone()));
         self.waits.sort_by_key(|wait| std::cmp::Reverse(wait.total));
         self.drift.merge(later.drift);
+        self.ledger.merge(&later.ledger);
     }
 }
 

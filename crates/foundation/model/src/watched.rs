@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuHolder, Distribution, EventLoopBlock, IterationsBlock, MonotonicTime, Span, TimerLoopBlock};
+use crate::{
+    CpuHolder, Distribution, EventLoopBlock, IterationsBlock, Ledger, MonotonicTime, Span, TimerLoopBlock,
+};
 
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +106,14 @@ impl WatchedBlock {
     /// Whether any marked iteration is known: a finished one, or two in a row.
     pub fn has_iterations(&self) -> bool {
         self.turns.as_ref().is_some_and(|turns| !turns.work.is_empty() || !self.intervals.is_empty())
+    }
+
+    /// What its iterations of each kind went to.
+    pub(crate) fn ledgers(&mut self) -> impl Iterator<Item = &mut Ledger> {
+        let turns = self.turns.iter_mut().map(|turns| &mut turns.ledger);
+        let event_loop = self.event_loop.iter_mut().map(|event_loop| &mut event_loop.ledger);
+        let timer_loop = self.timer_loop.iter_mut().map(|timer_loop| &mut timer_loop.ledger);
+        turns.chain(event_loop).chain(timer_loop)
     }
 
     /// Counts one wake-up by `who`.

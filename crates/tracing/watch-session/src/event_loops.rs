@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::mem::take;
 
+use howlate_analyse::cause::PastSleep;
+use howlate_analyse::watch::{AwaitedParts, IterationParts};
 use howlate_model::{Activation, Iteration, MonotonicTime, Span, TracedSleep};
 use howlate_watched_program::{Symbolizer, ThreadIdentity};
 
@@ -27,6 +29,15 @@ pub(crate) struct EventLoops {
     ended: HashSet<u32>,
     symbolizer: Symbolizer,
     pending: Vec<PendingIteration>,
+    /// What iterations went to, by thread.
+    parts: HashMap<u32, LoopParts>,
+}
+
+/// The iterations of a thread that wait for the records of its sleeps, and where they are counted: once the kind of wake-up is known.
+#[derive(Default)]
+struct LoopParts {
+    index: Option<usize>,
+    awaited: AwaitedParts,
 }
 
 /// An iteration, and what had to be looked up at once.
@@ -55,6 +66,7 @@ impl EventLoops {
         let shared_by = self.shared_by(process, &iteration);
         let function = self.symbolizer.innermost(process, &iteration.stack);
         self.ended.remove(&iteration.tid);
+        self.parts.entry(iteration.tid).or_default();
         self.sleeps.entry(iteration.tid).or_default().add_iteration(&iteration);
         self.pending.push(PendingIteration { iteration, identity, function, shared_by });
     }
@@ -64,6 +76,26 @@ impl EventLoops {
         if let Some(sleeps) = self.sleeps.get_mut(&sleep.tid) {
             sleeps.add_sleep(sleep);
         }
+    }
+
+    /// A sleep of any thread, with what the thread waited for.
+    pub(crate) fn add_past_sleep(&mut self, past: &PastSleep) {
+        if let Some(parts) = self.parts.get_mut(&past.sleep.tid) {
+            parts.awaited.record_sleep(past);
+        }
+    }
+
+    /// The thread that an iteration counts for is that of this index.
+    pub(crate) fn await_parts(&mut self, iteration: &Iteration, index: usize) {
+        let parts = self.parts.entry(iteration.tid).or_default();
+        parts.index = Some(index);
+        parts.awaited.record_iteration(iteration.from, iteration.until);
+    }
+
+    /// What iterations went to of which that is known by now, by the index of their thread.
+    pub(crate) fn settle_parts(&mut self, now: MonotonicTime) -> Vec<(usize, Vec<IterationParts>)> {
+        let settled = |parts: &mut LoopParts| Some((parts.index?, parts.awaited.settle(now)));
+        self.parts.values_mut().filter_map(settled).filter(|(_, parts)| !parts.is_empty()).collect()
     }
 
     /// A thread has ended.
@@ -83,6 +115,7 @@ impl EventLoops {
         let is_pending = |tid: &u32| iterations.iter().any(|pending| pending.iteration.tid == *tid);
         for tid in self.ended.extract_if(|tid| !is_pending(tid)) {
             self.sleeps.remove(&tid);
+            self.parts.remove(&tid);
         }
         self.pending = iterations;
     }

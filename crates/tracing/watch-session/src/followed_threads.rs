@@ -141,6 +141,7 @@ impl FollowedThreads {
             .filter(|state| state.tid == tid)
             .for_each(|state| state.turns.record_sleep(sleep.clone()));
         awakening.iter_mut().for_each(|awakening| self.complete_causes(&mut awakening.parts.wakeup.parts));
+        self.event_loops.add_past_sleep(sleep);
         let iteration = self.iterations.record_sleep(sleep, awakening.as_ref());
         let mut lines: Vec<Line> =
             awakening.iter().flat_map(|awakening| self.record_wakeup(tid, awakening, watched)).collect();
@@ -339,7 +340,13 @@ impl FollowedThreads {
             let update = |thread: &mut ThreadSummary| {
                 thread.record_loop_iteration(&iteration, above, function, shared_by)
             };
-            lines.extend(self.record_as(identity, iteration.tid, owner, watched, update));
+            lines.extend(self.record_as(identity.clone(), iteration.tid, owner, watched, update));
+            if let Some(index) = self.conditions.get(&(identity, owner)) {
+                self.event_loops.await_parts(&iteration, *index);
+            }
+        }
+        for (index, parts) in self.event_loops.settle_parts(now) {
+            self.threads[index].record_loop_parts(&parts, above);
         }
         self.event_loops.put_back(too_early);
         lines

@@ -5,12 +5,12 @@ mod rows;
 pub(crate) mod run_queue;
 mod runtime_threads;
 mod sentence;
+mod slowest_iterations;
 mod spans;
 mod stall;
 #[cfg(test)]
 mod tests;
 mod timer_loops;
-mod work_spent;
 
 pub use event_loops::{
     BlockedEventLoop, EventLoopRows, blocked_event_loop_lines, blocked_event_loops, event_loop_rows,
@@ -304,15 +304,17 @@ fn chain(outcome: &Outcome) -> String {
     format!(" It inherited its deadline from a timer of {first}{then} ({}){more}.", count(*times))
 }
 
-/// How long the work of marked loops took, and how it is known when they were late.
+/// How long the work of marked loops took, and how it is known when they were late; then what the longest iterations of other loops spent
+/// their time with.
 pub(crate) fn loop_lines(outcomes: &[&Outcome], width: usize) -> Vec<String> {
     let line = |outcome: &&Outcome| {
         let turns = outcome.rhythm.as_deref()?.turns()?;
         let is_late_known = outcome.count() > 0;
         let text = wrapped(&turns_in_words(&name(outcome), turns, is_late_known), width, 2);
-        Some(format!("{text}\n{}", work_spent::of_longest(turns)))
+        Some(format!("{text}\n{}", slowest_iterations::of_longest(&name(outcome), &turns.ledger, width)))
     };
-    outcomes.iter().filter_map(line).collect()
+    let marked = outcomes.iter().filter_map(line);
+    marked.chain(slowest_iterations::of_other_loops(outcomes, width)).collect()
 }
 
 /// `control: the work of 5,000 iterations took 100 µs at the median, 3.00 ms at most; longer than its period of 1.00 ms in 50 (1.0 %).`

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use howlate_model::{
-    Activation, Latency, LoopIteration, MonotonicTime, Segment, Span, TracedSleep, WakeSource, Wakeup,
-    WakeupBreakdown,
+    Activation, LoopIteration, MonotonicTime, Segment, Span, TracedSleep, WakeSource, Wakeup,
 };
 
 use super::Awakening;
 use super::due::{DRIFT_STEPS, Due, Expected};
-use crate::cause::{PastSleep, TurnContext, decompose_turn, work_parts};
+use super::iteration_parts::IterationParts;
+use crate::cause::{PastSleep, TurnContext, decompose_turn};
 
 /// An iteration waits at most this long for its traced sleeps, or for iterations to compare it with.
 const SETTLE_TIMEOUT: Span = Span::from_secs(2);
@@ -44,16 +44,7 @@ pub struct CompletedTurn {
     /// Whether the time at which it was due follows from the loop's own rhythm, as the program does not say it.
     pub inferred: bool,
     /// What the work of the iteration before went to; `None` where its end or its thread's sleeps are not known.
-    pub spent_before: Option<WorkSpent>,
-}
-
-/// What the work of an iteration went to, part by part.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WorkSpent {
-    /// The length of the work is its latency.
-    Known(WakeupBreakdown),
-    /// Not all of its thread's sleeps were recorded.
-    NotSeen(Latency),
+    pub parts_before: Option<IterationParts>,
 }
 
 impl LoopTurns {
@@ -125,7 +116,7 @@ impl LoopTurns {
         self.waiting.pop_front();
         let before = self.before.replace(turn);
         let own_sleeps = self.take_sleeps(before, turn);
-        let spent_before = before.filter(|_| self.traced).and_then(|before| self.work_spent(before));
+        let parts_before = before.filter(|_| self.traced).and_then(|before| self.work_parts(before));
         let stated = turn.expected.or_else(|| own_sleeps.iter().rev().find_map(|past| timer(&past.sleep)));
         let following = self.waiting.front().map(|next| next.woke);
         let expected = self.due.next(turn, stated, following);
@@ -143,18 +134,14 @@ impl LoopTurns {
             worked: turn.done.map(|done| done.since(turn.woke)),
             missed: expected.map_or(0, |expected| expected.missed),
             inferred: expected.is_some_and(|expected| expected.inferred),
-            spent_before,
+            parts_before,
         }
     }
 
     /// What the work of an iteration went to whose sleeps were just taken.
-    fn work_spent(&self, turn: LoopIteration) -> Option<WorkSpent> {
+    fn work_parts(&self, turn: LoopIteration) -> Option<IterationParts> {
         let done = turn.done.filter(|done| *done > turn.woke)?;
-        let latency = Latency::from_span(done.since(turn.woke));
-        Some(match work_parts(&self.slept, turn.woke, done) {
-            Some(parts) => WorkSpent::Known(WakeupBreakdown { at: done, latency, cpu: None, parts }),
-            None => WorkSpent::NotSeen(latency),
-        })
+        Some(IterationParts::between(&self.slept, &[], turn.woke, done))
     }
 
     /// The sleeps between the work of the iteration before and this one.

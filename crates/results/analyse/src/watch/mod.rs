@@ -8,6 +8,7 @@
 mod deadlines;
 mod due;
 mod grid;
+mod iteration_parts;
 mod loop_turns;
 mod observed_wakeup;
 mod passed_deadlines;
@@ -17,11 +18,12 @@ mod timer_iterations;
 mod wakeup_chains;
 
 pub use deadlines::{Deadlines, MissedDeadline};
-pub use loop_turns::{CompletedTurn, LoopTurns, WorkSpent};
+pub use iteration_parts::{AwaitedParts, IterationParts};
+pub use loop_turns::{CompletedTurn, LoopTurns};
 pub use observed_wakeup::Awakening;
 pub use rhythm::{
     EventLoopNumbers, IterationWaitNumbers, LengthSleeps, LongReasonNumbers, Rhythm, RhythmNumbers,
-    RunQueueNumbers, SpanNumbers, TimerLoopNumbers, TurnsNumbers, TurnsSpent,
+    RunQueueNumbers, SlowestIterations, SpanNumbers, TimerLoopNumbers, TurnsNumbers,
 };
 pub use thread::ThreadSummary;
 pub use timer_iterations::{TimerIteration, TimerIterations};

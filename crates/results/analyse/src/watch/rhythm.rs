@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use howlate_model::{
     CauseKind, Distribution, Drift, EventLoopBlock, HandoffCount, IterationTime, IterationWait,
-    IterationsBlock, LongIteration, LongestIteration, LoopWait, Span, SpanBlock, StallReason, StallSite,
-    StallTotal, TimerLoopBlock, WakerCount, WatchedBlock,
+    IterationsBlock, Ledger, LongIteration, LongestIteration, LoopWait, Span, SpanBlock, StallReason,
+    StallSite, StallTotal, TimerLoopBlock, WakerCount, WatchedBlock,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -70,6 +70,9 @@ pub struct TimerLoopNumbers {
     /// What it sleeps until, where its times show that it sleeps for a length; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sleeps_for_length: Option<LengthSleeps>,
+    /// What the longest iterations went to; absent in recordings of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowest: Option<SlowestIterations>,
 }
 
 /// What a thread was blocked in within its iterations, as it is published.
@@ -139,6 +142,9 @@ pub struct EventLoopNumbers {
     /// Threads that wait on the same events, this one with them; absent where it is alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_by: Option<u64>,
+    /// What the longest iterations went to; absent in recordings of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowest: Option<SlowestIterations>,
 }
 
 /// What one reason took of long iterations, as it is published. Names are added to, never changed.
@@ -193,30 +199,29 @@ pub struct TurnsNumbers {
     /// The turn whose work took longest; absent where its program has named no spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest: Option<LongestIteration>,
-    /// What the work of turns went to; absent where no tracer saw the thread.
+    /// What the work of the longest turns went to; absent where no tracer saw the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spent: Option<TurnsSpent>,
+    pub slowest: Option<SlowestIterations>,
 }
 
-/// What the work of turns went to, the longest ones first of all. Names are added to, never changed.
+/// What the longest iterations of a loop went to. Names are added to, never changed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct TurnsSpent {
-    /// Turns whose work is known part by part.
+pub struct SlowestIterations {
+    /// Iterations that are known part by part.
     pub decomposed: u64,
-    /// Turns whose work is not.
+    /// Iterations that are not.
     pub not_decomposed: u64,
-    /// The longest turns: their lengths stand for lateness.
-    pub longest: WhyLate,
-    /// What these spent their time with, the most first. Their turns stand for wake-ups.
+    /// The longest ones: their lengths stand for lateness.
+    pub late: WhyLate,
+    /// What these spent their time with, the most first; together all of it. They stand for wake-ups.
     pub causes: Vec<WhyCause>,
 }
 
-impl TurnsSpent {
-    /// Of the work of a loop's turns; `None` where nothing was traced. The longest ones are those above the 99th percentile.
-    pub fn of(turns: &IterationsBlock) -> Option<Self> {
-        let why = Why::from_ledger(&turns.spent, "", None, None);
-        let (decomposed, not_decomposed) = (why.decomposed, why.not_decomposed);
-        (decomposed > 0).then_some(Self { decomposed, not_decomposed, longest: why.late, causes: why.causes })
+impl SlowestIterations {
+    /// Those above the 99th percentile; `None` where nothing was traced.
+    pub fn of(ledger: &Ledger) -> Option<Self> {
+        let Why { decomposed, not_decomposed, late, causes, .. } = Why::from_ledger(ledger, "", None, None);
+        (decomposed > 0).then_some(Self { decomposed, not_decomposed, late, causes })
     }
 }
 
@@ -397,14 +402,19 @@ fn timer_loop(block: &TimerLoopBlock, sleeps_for_length: Option<LengthSleeps>) -
         total: wait.total,
     };
     let waits = block.waits.iter().map(numbers).collect();
-    TimerLoopNumbers { iteration_ns: Summary::from_distribution(&block.length), waits, sleeps_for_length }
+    TimerLoopNumbers {
+        iteration_ns: Summary::from_distribution(&block.length),
+        waits,
+        sleeps_for_length,
+        slowest: SlowestIterations::of(&block.ledger),
+    }
 }
 
 fn turns(block: &IterationsBlock) -> TurnsNumbers {
     let (period, work_ns) = (block.period, Summary::from_distribution(&block.work));
     let (spans, longest) = (block.spans.iter().map(span).collect(), block.longest.clone());
-    let spent = TurnsSpent::of(block);
-    TurnsNumbers { period, work_ns, long: block.long, inferred: block.inferred, spans, longest, spent }
+    let slowest = SlowestIterations::of(&block.ledger);
+    TurnsNumbers { period, work_ns, long: block.long, inferred: block.inferred, spans, longest, slowest }
 }
 
 fn span(block: &SpanBlock) -> SpanNumbers {
@@ -426,6 +436,7 @@ fn event_loop(block: &EventLoopBlock) -> EventLoopNumbers {
         long_reasons: block.reasons.iter().map(long_reason).collect(),
         longest: block.longest.clone(),
         shared_by: block.shared_by,
+        slowest: SlowestIterations::of(&block.ledger),
     }
 }
 

@@ -4,11 +4,11 @@ use std::mem::{replace, take};
 
 use howlate_model::{
     Activation, Block, CauseBlock, EventLoopBlock, Iteration, IterationsBlock, Latency, Ledger, Line,
-    LoopIteration, MonotonicTime, RunQueueBlock, Span, SpanTime, UndecomposedReason, Wakeup, WatchedBlock,
+    LoopIteration, MonotonicTime, RunQueueBlock, Span, SpanTime, Wakeup, WatchedBlock,
 };
 
 use super::grid::RhythmGrid;
-use super::{Awakening, CompletedTurn, TimerIteration, WorkSpent};
+use super::{Awakening, CompletedTurn, IterationParts, TimerIteration};
 
 /// The wake-ups of one thread by one kind of activation, as one condition of a recording has them.
 #[derive(Debug)]
@@ -111,6 +111,7 @@ impl ThreadSummary {
     pub fn record_iteration(&mut self, iteration: TimerIteration) {
         let timer_loop = self.rhythm.timer_loop.get_or_insert_default();
         timer_loop.drift.record_sleep(iteration.slept);
+        iteration.parts.iter().for_each(|parts| parts.count_in(&mut timer_loop.ledger));
         timer_loop.record_iteration(iteration.length, iteration.waits);
     }
 
@@ -120,13 +121,7 @@ impl ThreadSummary {
         if let Some(turns) = &mut self.rhythm.turns {
             turn.worked.into_iter().for_each(|length| turns.record_work(length));
             turns.inferred += u64::from(turn.inferred);
-            match &turn.spent_before {
-                Some(WorkSpent::Known(spent)) => turns.spent.add(spent),
-                Some(WorkSpent::NotSeen(length)) => {
-                    turns.spent.add_undecomposed(*length, UndecomposedReason::NotSeen);
-                }
-                None => {}
-            }
+            turn.parts_before.iter().for_each(|parts| parts.count_in(&mut turns.ledger));
         }
         if let Some(awakening) = &turn.awakening {
             self.record_latency(awakening);
@@ -159,6 +154,15 @@ impl ThreadSummary {
         let (all, long, longest) = self.iterations;
         let is_long = u64::from(iteration.length() > above);
         self.iterations = (all + 1, long + is_long, longest.max(iteration.length()));
+    }
+
+    /// Takes what iterations of its event loop went to, of which those longer than `above` count as long.
+    pub fn record_loop_parts(&mut self, all: &[IterationParts], above: Span) {
+        if all.is_empty() {
+            return;
+        }
+        let event_loop = self.rhythm.event_loop.get_or_insert_with(|| EventLoopBlock::with_threshold(above));
+        all.iter().for_each(|parts| parts.count_in(&mut event_loop.ledger));
     }
 
     /// A sleep whose waker was not traced: it ran again `at` that time, and was preempted so often before the next sleep.
@@ -360,7 +364,7 @@ mod tests {
             worked: Some(Span::from_nanos(700)),
             missed: 0,
             inferred: false,
-            spent_before: None,
+            parts_before: None,
         };
         (1..=20).for_each(|number| thread.record_turn(&turn(number)));
         assert_eq!(thread.block(at(30_000)), None, "nobody knows how late they were");

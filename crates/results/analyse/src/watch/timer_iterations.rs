@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use howlate_model::{
-    Activation, Cause, Distribution, HolderKind, IterationWait, Latency, MonotonicTime, SleepSite,
+    Activation, Cause, Distribution, HolderKind, IterationWait, Latency, MonotonicTime, Segment, SleepSite,
     SleepState, Span, WakeSource,
 };
 
 use super::Awakening;
+use super::iteration_parts::IterationParts;
 use crate::cause::{PastSleep, wait_cause};
 
 /// Calls in which programs wait for events: a thread in one of them has nothing else to do.
@@ -15,6 +16,8 @@ const WAITS_FOR_EVENTS: [&str; 8] =
     ["epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6", "io_uring_enter"];
 /// Most different waits listed per iteration.
 const WAITS_PER_ITERATION: usize = 12;
+/// Most sleeps of an iteration; one with more of them is not known part by part.
+const SLEEPS_PER_ITERATION: usize = 64;
 
 /// The iterations in progress.
 #[derive(Debug, Default)]
@@ -25,6 +28,11 @@ pub struct TimerIterations {
 #[derive(Debug)]
 struct OpenIteration {
     due: MonotonicTime,
+    /// When it ran, and what delayed it until then.
+    ran: MonotonicTime,
+    late: Vec<Segment>,
+    /// The sleep that its timer ended, and those within it: at most [`SLEEPS_PER_ITERATION`].
+    sleeps: Vec<PastSleep>,
     waits: Vec<(Cause, Option<u32>, Span)>,
 }
 
@@ -37,6 +45,8 @@ pub struct TimerIteration {
     pub slept: Span,
     /// What it was blocked in.
     pub waits: Vec<IterationWait>,
+    /// What it went to; `None` where it took no time.
+    pub parts: Option<IterationParts>,
 }
 
 impl TimerIterations {
@@ -51,11 +61,16 @@ impl TimerIterations {
         let Some(by_timer) = by_timer else {
             if let Some(iteration) = self.by_tid.get_mut(&tid) {
                 iteration.blocked(past);
+                if iteration.sleeps.len() < SLEEPS_PER_ITERATION {
+                    iteration.sleeps.push(past.clone());
+                }
             }
             return None;
         };
         let due = by_timer.wakeup.expected;
-        let before = self.by_tid.insert(tid, OpenIteration { due, waits: Vec::new() })?;
+        let (ran, late) = (by_timer.wakeup.ran, by_timer.parts.wakeup.parts.clone());
+        let next = OpenIteration { due, ran, late, sleeps: vec![past.clone()], waits: Vec::new() };
+        let before = self.by_tid.insert(tid, next)?;
         Some(before.end(sleep.asleep_since?, due))
     }
 
@@ -108,10 +123,12 @@ impl OpenIteration {
                 total,
             }
         };
+        let is_longer = asleep > self.ran;
+        let parts = is_longer.then(|| IterationParts::between(&self.sleeps, &self.late, self.ran, asleep));
         let waits = self.waits.into_iter().map(wait).collect();
         // A thread that asks for a time in the past sleeps only after it.
         let length = if asleep > self.due { asleep.since(self.due) } else { Span::ZERO };
-        TimerIteration { length, slept: next.since(asleep), waits }
+        TimerIteration { length, slept: next.since(asleep), waits, parts }
     }
 }
 

@@ -1,0 +1,87 @@
+//! What the longest iterations of loops spent their time with.
+
+use std::cmp::Reverse;
+
+use howlate_analyse::Outcome;
+use howlate_analyse::cause::WhyCause;
+use howlate_analyse::watch::{Rhythm, SlowestIterations};
+use howlate_model::{CauseKind, Latency, Ledger};
+
+use super::rows::tid_of;
+use super::{event_loops, name};
+use crate::cause_words::{cause_in_words, percent};
+use crate::numbers::count;
+use crate::prose::wrapped;
+
+/// Most causes that are listed, and the least share of one.
+const MOST_CAUSES: usize = 4;
+const LEAST_SHARE: f64 = 0.01;
+/// Loops that are not marked are listed from this share of time on in which they waited for something. What delays them otherwise is
+/// among the causes of their wake-ups.
+const LEAST_WAITING: f64 = 0.1;
+
+/// A heading, and a line per cause with its share, the most first. Empty where no iteration is known part by part.
+pub(super) fn of_longest(name: &str, ledger: &Ledger, width: usize) -> String {
+    SlowestIterations::of(ledger).map_or_else(String::new, |slowest| list(name, &slowest, width))
+}
+
+/// The same for each loop that its program has not marked, whatever waited most first.
+pub(super) fn of_other_loops(outcomes: &[&Outcome], width: usize) -> Vec<String> {
+    let is_marked = |outcome: &Outcome| {
+        let tid = tid_of(outcome);
+        outcomes.iter().any(|other| is_marked_loop(other) && tid_of(other) == tid && tid.is_some())
+    };
+    let waited = |slowest: &SlowestIterations| -> u64 {
+        slowest.causes.iter().filter(|cause| is_wait(cause)).map(|cause| cause.late_ns).sum()
+    };
+    let mut all: Vec<(&Outcome, SlowestIterations)> = outcomes
+        .iter()
+        .filter(|outcome| !is_marked(outcome))
+        .filter_map(|outcome| Some((*outcome, SlowestIterations::of(ledger_of(outcome)?)?)))
+        .filter(|(_, slowest)| waited(slowest) as f64 >= LEAST_WAITING * slowest.late.total_ns as f64)
+        .collect();
+    all.sort_by_key(|(_, slowest)| Reverse(waited(slowest)));
+    all.iter().map(|(outcome, slowest)| list(&name(outcome), slowest, width)).collect()
+}
+
+fn is_marked_loop(outcome: &Outcome) -> bool {
+    outcome.rhythm.as_deref().and_then(Rhythm::turns).is_some()
+}
+
+/// Iterations of an event loop of its own, otherwise those between its timers.
+fn ledger_of(outcome: &Outcome) -> Option<&Ledger> {
+    let rhythm = outcome.rhythm.as_deref()?;
+    let event_loop = rhythm.event_loop().filter(|_| event_loops::has_own_loop(outcome));
+    event_loop.map(|of| &of.ledger).or_else(|| rhythm.timer_loop().map(|of| &of.ledger))
+}
+
+/// Whether it waited for something other than a CPU, or for a thread that did.
+fn is_wait(cause: &WhyCause) -> bool {
+    let is_call = matches!(cause.kind, CauseKind::Lock | CauseKind::SystemCall | CauseKind::PageFault);
+    is_call || !cause.through.is_empty()
+}
+
+fn list(name: &str, slowest: &SlowestIterations, width: usize) -> String {
+    let causes = slowest.causes.iter().filter(|cause| cause.share >= LEAST_SHARE).take(MOST_CAUSES);
+    let lines: String =
+        causes.map(|cause| format!("  {:>6}  {}\n", percent(cause.share), in_words(cause))).collect();
+    let all = slowest.decomposed.saturating_add(slowest.not_decomposed);
+    let above = Latency::from_span(slowest.late.above);
+    let longest = slowest.late.count;
+    let which = match longest {
+        _ if longest == all => format!("The {} iterations of {name}", count(all)),
+        1 => format!("The longest of {} iterations of {name}", count(all)),
+        _ => {
+            format!("The longest {} of {} iterations of {name} ({above} or more)", count(longest), count(all))
+        }
+    };
+    format!("{}\n{lines}", wrapped(&format!("{which} spent their time:"), width, 0))
+}
+
+fn in_words(cause: &WhyCause) -> String {
+    match cause.kind {
+        CauseKind::LongWork if cause.name.is_none() => "at work".to_owned(),
+        CauseKind::Unexplained => "not seen".to_owned(),
+        _ => cause_in_words(&WhyCause { pid: None, ..cause.clone() }),
+    }
+}
