@@ -114,12 +114,17 @@ pub struct Cause {
     /// The thread's real-time priority, where it has one and that was read while it was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// The system call that the thread slept in meanwhile; empty where it did not sleep, or where that was not seen.
+    /// The system call that the thread slept in meanwhile, or the thread that it waited for, where that waited itself; empty where it did not
+    /// sleep, or where that was not seen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub call: String,
     /// The thread of its own program that it waited for meanwhile, where it was that one that was kept from going on: by `name`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub through: String,
+    /// Threads between the two, where it did not wait for `through` itself: it waited for the first of them, each for the next, and the last
+    /// for `through`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
 }
 
 impl Cause {
@@ -134,6 +139,7 @@ impl Cause {
             priority: None,
             call: String::new(),
             through: String::new(),
+            via: Vec::new(),
         }
     }
 }

@@ -50,7 +50,8 @@ pub fn cause_in_words(cause: &WhyCause) -> String {
         let text = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
         return format!("kernel: {}", text.unwrap_or_default());
     }
-    let who = within_wait(who(cause.kind, name, cause.pid), cause.kind, &cause.call, &cause.through);
+    let who =
+        within_wait(who(cause.kind, name, cause.pid), cause.kind, &cause.call, (&cause.through, &cause.via));
     cause.part.map_or_else(|| who.clone(), |part| format!("{who}: {}", part_in_words(part)))
 }
 
@@ -92,19 +93,30 @@ fn segment_who(kind: CauseKind, segment: &Segment) -> String {
         who(kind, &segment.cause.name, segment.pid),
         kind,
         &segment.cause.call,
-        &segment.cause.through,
+        (&segment.cause.through, &segment.cause.via),
     )
 }
 
 /// Adds to a cause the call that blocked the thread, or the thread of its program for which it waited.
-fn within_wait(who: String, kind: CauseKind, call: &str, through: &str) -> String {
+fn within_wait(who: String, kind: CauseKind, call: &str, (through, via): (&str, &[String])) -> String {
+    let (through, by_way_of) = (legible(through), by_way_of(via));
     match kind {
-        _ if !through.is_empty() => format!("{who}, ahead of {}", legible(through)),
+        CauseKind::Lock if !through.is_empty() => format!("{through} {who} ({call}){by_way_of}"),
+        CauseKind::SystemCall if !through.is_empty() => {
+            format!("{through} blocked in {}{by_way_of}", call_or_wait(call))
+        }
+        _ if !through.is_empty() => format!("{who}, ahead of {through}{by_way_of}"),
         CauseKind::Lock => format!("{who} ({call})"),
         CauseKind::SystemCall if who.is_empty() => format!("blocked in {}", call_or_wait(call)),
         CauseKind::SystemCall => format!("blocked in {} ({who})", call_or_wait(call)),
         _ => who,
     }
+}
+
+/// The threads between it and the one that it waited for.
+pub(crate) fn by_way_of(via: &[String]) -> String {
+    let names: Vec<_> = via.iter().map(|name| legible(name)).collect();
+    if names.is_empty() { String::new() } else { format!(", by way of {}", names.join(", ")) }
 }
 
 /// The call's name, if it was seen.

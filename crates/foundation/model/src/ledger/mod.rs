@@ -206,7 +206,30 @@ impl Ledger {
 
     /// Causes of the wake-ups above about `above`: from the next lower band edge.
     pub fn late_causes(&self, above: Span) -> LateCauses {
-        let first = band_of(above.as_nanos());
+        self.causes_from(band_of(above.as_nanos()))
+    }
+
+    /// Causes of the slowest: of whole bands from the highest one down, until they hold 1 % of all. A band beyond the first that would make
+    /// them more than 5 % is left out.
+    pub fn slowest(&self) -> LateCauses {
+        let all = self.bands.values().fold(0u64, |all, band| all.saturating_add(band.count));
+        let is_share =
+            |count: u64, of_hundred: u64| count.saturating_mul(100) >= all.saturating_mul(of_hundred);
+        let (mut first, mut count) = (None, 0u64);
+        for (number, band) in self.bands.iter().rev() {
+            count = count.saturating_add(band.count);
+            if first.is_some() && is_share(count, 5) {
+                break;
+            }
+            first = Some(*number);
+            if is_share(count, 1) {
+                break;
+            }
+        }
+        self.causes_from(first.unwrap_or_default())
+    }
+
+    fn causes_from(&self, first: u16) -> LateCauses {
         let mut late = LateCauses { above: Span::from_nanos(lower_edge(first)), ..LateCauses::default() };
         for band in self.bands.range(first..).map(|(_, band)| band) {
             late.count = late.count.saturating_add(band.count);

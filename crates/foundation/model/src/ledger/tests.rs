@@ -48,6 +48,22 @@ fn late_wake_ups_name_their_causes() {
 }
 
 #[test]
+fn the_slowest_are_a_hundredth_or_as_few_as_can_be_told_apart() {
+    let slowest = |lengths: &[(u64, usize)]| {
+        let mut ledger = Ledger::default();
+        for (ns, times) in lengths {
+            (0..*times)
+                .for_each(|_| ledger.add(&explained(&[(Part::AtWork, CauseKind::LongWork, "", None, *ns)])));
+        }
+        ledger.slowest().count
+    };
+    assert_eq!(slowest(&[(1_000, 199), (9_000, 1)]), 1, "all others are of one length");
+    assert_eq!(slowest(&[(1_000, 985), (2_000, 10), (4_000, 5)]), 15);
+    assert_eq!(slowest(&[(1_000, 900), (2_000, 100)]), 100, "nothing tells them apart");
+    assert_eq!((slowest(&[(1_000, 7)]), slowest(&[])), (7, 0));
+}
+
+#[test]
 fn what_was_not_seen_is_unexplained() {
     let mut ledger = Ledger::default();
     ledger.add_undecomposed(latency(50_000), UndecomposedReason::NotSeen);

@@ -524,6 +524,7 @@ mod tests {
             priority: None,
             call: String::new(),
             through: String::new(),
+            via: Vec::new(),
             pid: None,
             late_ns: 1,
             share: 0.9,

@@ -6,7 +6,7 @@ use howlate_model::{Activation, CauseKind, Latency, Part, Span, Work};
 
 use super::rows::{Rank, ranked};
 use super::{name, overdue};
-use crate::cause_words::{call_or_wait, main_causes, percent};
+use crate::cause_words::{by_way_of, call_or_wait, main_causes, percent};
 use crate::numbers::count;
 use crate::result_columns::{MEDIAN, RowNumbers};
 use crate::untrusted_text::legible;
@@ -122,8 +122,9 @@ fn reason(family: &Family) -> Option<String> {
         }
         CauseKind::Thread if !family.cause.through.is_empty() => {
             format!(
-                "{name} had the CPU while {} was to go on, for which it waited",
-                legible(&family.cause.through)
+                "{name} had the CPU while {} was to go on, for which it waited{}",
+                legible(&family.cause.through),
+                by_way_of(&family.cause.via)
             )
         }
         CauseKind::Thread => format!("{name} had the CPU"),

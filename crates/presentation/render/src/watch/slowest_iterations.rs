@@ -85,3 +85,50 @@ fn in_words(cause: &WhyCause) -> String {
         _ => cause_in_words(&WhyCause { pid: None, ..cause.clone() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Cause, MonotonicTime, Part, Segment, Span, WakeupBreakdown};
+
+    use super::*;
+
+    fn iteration(parts: &[(Cause, u64)]) -> WakeupBreakdown {
+        let segments: Vec<Segment> = parts
+            .iter()
+            .map(|(cause, ms)| {
+                Segment::new(cause.clone(), None, MonotonicTime::default(), Span::from_millis(*ms))
+            })
+            .collect();
+        let length = parts.iter().map(|(_, ms)| ms).sum();
+        let latency = Latency::from_span(Span::from_millis(length));
+        WakeupBreakdown { at: MonotonicTime::default(), latency, cpu: None, parts: segments }
+    }
+
+    fn cause(kind: CauseKind, name: &str, call: &str, through: &str, via: &[&str]) -> Cause {
+        let via = via.iter().map(ToString::to_string).collect();
+        let (call, through) = (call.to_owned(), through.to_owned());
+        Cause { call, through, via, ..Cause::new(Part::Blocked, kind, name.to_owned()) }
+    }
+
+    #[test]
+    fn what_took_the_time_is_listed_with_the_chain_of_waits() {
+        let work = cause(CauseKind::LongWork, "", "", "", &[]);
+        let mut ledger = Ledger::default();
+        (0..199).for_each(|_| ledger.add(&iteration(&[(work.clone(), 1)])));
+        ledger.add(&iteration(&[
+            (cause(CauseKind::Thread, "hog", "read", "keeper", &["worker"]), 50),
+            (cause(CauseKind::Lock, "keeper", "futex", "worker", &[]), 30),
+            (cause(CauseKind::SystemCall, "", "fsync", "keeper", &["worker"]), 15),
+            (work.clone(), 5),
+        ]));
+        assert_eq!(
+            of_longest("client", &ledger, 90),
+            "The longest of 200 iterations of client spent their time:\n    50 %  hog, ahead of keeper, by way of worker\n    \
+             30 %  worker waiting for keeper (futex)\n    15 %  keeper blocked in fsync, by way of worker\n   5.0 %  at work\n"
+        );
+        assert_eq!(of_longest("client", &Ledger::default(), 90), "");
+        let mut same = Ledger::default();
+        (0..7).for_each(|_| same.add(&iteration(&[(work.clone(), 1)])));
+        assert!(of_longest("client", &same, 90).starts_with("The 7 iterations of client spent"));
+    }
+}

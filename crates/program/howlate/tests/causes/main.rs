@@ -13,6 +13,7 @@ mod periodicity;
 mod record;
 mod recorded_all;
 mod selfcheck;
+mod slowest_iterations;
 mod spans;
 mod timelines;
 mod top;

@@ -403,8 +403,9 @@ impl<'a> ThreadRow<'a> {
     /// Whether a cause was met more than once or twice. A thread that delays a lock's holder recurs whenever the lock is waited for,
     /// even if in none of the few wake-ups with the largest latency.
     fn recurs(&self, cause: &WhyCause) -> bool {
+        let waited_for = cause.via.first().unwrap_or(&cause.through);
         let is_of_holder = |wait: &IterationWait| {
-            wait.kind == CauseKind::Lock && wait.by == cause.through && wait.time.count() >= LEAST_TIMES
+            wait.kind == CauseKind::Lock && wait.by == *waited_for && wait.time.count() >= LEAST_TIMES
         };
         // A thread that hardly ever runs cannot meet a cause often.
         let starves = self.outcome.count() < LEAST_OF_A_LOOP && cause.late_ns >= STARVED;
@@ -436,7 +437,9 @@ impl<'a> ThreadRow<'a> {
         match cause.kind {
             CauseKind::Thread if !cause.through.is_empty() => {
                 let holder = cause.through.clone();
-                let is_lock = cause.call == LOCK_CALL && program.language.is_none();
+                // It lends its priority to the thread that it waits for itself.
+                let is_own_lock = cause.call == LOCK_CALL && cause.via.is_empty();
+                let is_lock = is_own_lock && program.language.is_none();
                 // An ordinary thread has no priority to lend: only less work under the lock helps it.
                 let cure = if self.thread.policy.is_realtime() {
                     Cure::Inheritance { holder }

@@ -207,6 +207,7 @@ mod tests {
             priority: None,
             call: String::new(),
             through: String::new(),
+            via: Vec::new(),
             pid,
             late_ns: 400_000,
             share: 0.4,

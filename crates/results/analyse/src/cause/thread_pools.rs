@@ -29,6 +29,7 @@ pub fn families(why: &Why) -> Vec<Family> {
                 && family.cause.own == cause.own
                 && family.cause.call == cause.call
                 && family.cause.through == cause.through
+                && family.cause.via == cause.via
                 && *family_stem == stem
         };
         match found.iter_mut().find(is_same_family) {

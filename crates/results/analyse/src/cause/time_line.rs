@@ -23,6 +23,7 @@ pub(super) struct Charge {
     pub(super) priority: Option<Priority>,
     pub(super) call: String,
     pub(super) through: String,
+    pub(super) via: Vec<String>,
     pub(super) pid: Option<u32>,
     /// Whether only its length is known.
     pub(super) merged: bool,
@@ -44,6 +45,7 @@ impl Charge {
             priority: None,
             call: String::new(),
             through: String::new(),
+            via: Vec::new(),
             pid: None,
             merged: false,
         }
@@ -51,7 +53,7 @@ impl Charge {
 
     /// The charge of an existing piece.
     pub(super) fn of(piece: &Segment) -> Self {
-        let Cause { part, kind, name, real_time, own, priority, call, through } = piece.cause.clone();
+        let Cause { part, kind, name, real_time, own, priority, call, through, via } = piece.cause.clone();
         Self {
             part,
             kind,
@@ -61,6 +63,7 @@ impl Charge {
             priority,
             call,
             through,
+            via,
             pid: piece.pid,
             merged: piece.merged,
         }
@@ -108,8 +111,8 @@ impl TimeLine {
             return;
         }
         let ns = until.since(self.cursor);
-        let Charge { part, kind, name, real_time, own, priority, call, through, pid, merged } = charge;
-        let cause = Cause { part, kind, name, real_time, own, priority, call, through };
+        let Charge { part, kind, name, real_time, own, priority, call, through, via, pid, merged } = charge;
+        let cause = Cause { part, kind, name, real_time, own, priority, call, through, via };
         let is_same = |last: &&mut Segment| last.pid == pid && last.merged == merged && last.cause == cause;
         match self.parts.last_mut().filter(is_same) {
             Some(last) => last.ns = last.ns.plus(ns),

@@ -104,6 +104,10 @@ pub struct WhyCause {
     /// The thread of its own program that it waited for meanwhile, where that was kept from going on.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub through: String,
+    /// Threads between the two, where it did not wait for `through` itself: it waited for the first of them, each for the next, and the last
+    /// for `through`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
     /// The thread, if it was always the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -172,19 +176,23 @@ impl Why {
             clamped: ledger.clamped,
             probe_effect_ns,
             parts: parts(ledger),
-            late: WhyLate {
-                above: late.above,
-                count: late.count,
-                total_ns: late.total,
-                unexplained_ns: time_of_kind(&late, CauseKind::Unexplained),
-            },
-            causes: causes(&late),
+            late: WhyLate::of(&late),
+            causes: WhyCause::all_of(&late),
             worst: ledger.worst().to_vec(),
         }
     }
 }
 
 impl WhyLate {
+    pub(crate) fn of(late: &LateCauses) -> Self {
+        Self {
+            above: late.above,
+            count: late.count,
+            total_ns: late.total,
+            unexplained_ns: time_of_kind(late, CauseKind::Unexplained),
+        }
+    }
+
     /// The share that no event explains, 0 to 1.
     pub fn unexplained_share(&self) -> f64 {
         share(self.unexplained_ns, self.total_ns)
@@ -224,44 +232,51 @@ fn parts(ledger: &Ledger) -> Vec<WhyPart> {
 }
 
 /// What counts as one cause, wherever on the path it occurred; the kernel's own path and unknown causes are kept apart by part.
-type CauseKey = (CauseKind, String, Option<Part>, bool, bool, String, String);
+type CauseKey = (CauseKind, String, Option<Part>, bool, bool, String, String, Vec<String>);
 
-fn causes(late: &LateCauses) -> Vec<WhyCause> {
-    let mut by_key: BTreeMap<CauseKey, (CauseShare, Option<Priority>)> = BTreeMap::new();
-    for (cause, cause_share) in &late.causes {
-        let name =
-            if cause.kind == CauseKind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
-        let is_unknown = cause.kind == CauseKind::Undetermined && name.is_empty();
-        let is_lazy = cause.part == Part::LazyPreemption && cause.kind == CauseKind::Thread;
-        let part = (is_unknown || is_lazy).then_some(cause.part);
-        let (call, through) = (cause.call.clone(), cause.through.clone());
-        by_key
-            .entry((cause.kind, name, part, cause.real_time, cause.own, call, through))
-            .and_modify(|(sum, priority)| {
-                sum.add(cause_share);
-                *priority = (*priority).max(cause.priority);
+impl WhyCause {
+    /// The causes of late wake-ups, the most first.
+    pub(crate) fn all_of(late: &LateCauses) -> Vec<Self> {
+        let mut by_key: BTreeMap<CauseKey, (CauseShare, Option<Priority>)> = BTreeMap::new();
+        for (cause, cause_share) in &late.causes {
+            let name = if cause.kind == CauseKind::Kernel {
+                cause.part.name().to_owned()
+            } else {
+                cause.name.clone()
+            };
+            let is_unknown = cause.kind == CauseKind::Undetermined && name.is_empty();
+            let is_lazy = cause.part == Part::LazyPreemption && cause.kind == CauseKind::Thread;
+            let part = (is_unknown || is_lazy).then_some(cause.part);
+            let (call, through, via) = (cause.call.clone(), cause.through.clone(), cause.via.clone());
+            by_key
+                .entry((cause.kind, name, part, cause.real_time, cause.own, call, through, via))
+                .and_modify(|(sum, priority)| {
+                    sum.add(cause_share);
+                    *priority = (*priority).max(cause.priority);
+                })
+                .or_insert((*cause_share, cause.priority));
+        }
+        let mut causes: Vec<WhyCause> = by_key
+            .into_iter()
+            .map(|((kind, name, part, real_time, own, call, through, via), (sum, priority))| WhyCause {
+                kind,
+                part,
+                real_time,
+                own,
+                priority,
+                call,
+                through,
+                via,
+                name: (!name.is_empty()).then_some(name),
+                pid: sum.pid.single(),
+                late_ns: sum.total,
+                share: share(sum.total, late.total),
+                wakeups: sum.wakeups.min(late.count),
+                max: sum.max,
+                remedy: None,
             })
-            .or_insert((*cause_share, cause.priority));
+            .collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.late_ns));
+        causes
     }
-    let mut causes: Vec<WhyCause> = by_key
-        .into_iter()
-        .map(|((kind, name, part, real_time, own, call, through), (sum, priority))| WhyCause {
-            kind,
-            part,
-            real_time,
-            own,
-            priority,
-            call,
-            through,
-            name: (!name.is_empty()).then_some(name),
-            pid: sum.pid.single(),
-            late_ns: sum.total,
-            share: share(sum.total, late.total),
-            wakeups: sum.wakeups.min(late.count),
-            max: sum.max,
-            remedy: None,
-        })
-        .collect();
-    causes.sort_by_key(|cause| std::cmp::Reverse(cause.late_ns));
-    causes
 }

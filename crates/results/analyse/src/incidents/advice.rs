@@ -84,6 +84,7 @@ fn why_cause(incident: &Incident, cause: &IncidentCause) -> WhyCause {
         priority: None,
         call: String::new(),
         through: String::new(),
+        via: Vec::new(),
         pid: cause.pid,
         late_ns: cause.took.as_nanos(),
         share: 0.0,

@@ -96,3 +96,80 @@ impl AwaitedParts {
         IterationParts::between(sleeps, &[], from, until)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Part, SleepSite, TracedSleep};
+
+    use super::*;
+    use crate::watch::thread::testing::{at, by_timer, woken};
+    use howlate_model::{CpuHolder, HolderKind};
+
+    /// Asleep in a call for the first 100 ns, ready for 20, and at work until it sleeps again.
+    fn sleep(since: i64, again: i64) -> PastSleep {
+        let planner = CpuHolder { holder: HolderKind::Thread, pid: Some(9), name: "planner".to_owned() };
+        PastSleep::from_sleep(TracedSleep {
+            asleep_since: Some(at(since)),
+            slept_in: Some(SleepSite::Call("read".to_owned())),
+            asleep_again: Some(at(again)),
+            ..woken(7, planner, since + 100, since + 120)
+        })
+    }
+
+    fn shares(parts: &IterationParts) -> Vec<(Part, u64)> {
+        let IterationParts::Known(breakdown) = parts else { return Vec::new() };
+        let sum: u64 = breakdown.parts.iter().map(|part| part.ns.as_nanos()).sum();
+        assert_eq!(i64::try_from(sum).unwrap(), breakdown.latency.as_nanos(), "{breakdown:?}");
+        let of = |wanted: Part| {
+            let of_part = breakdown.parts.iter().filter(|part| part.cause.part == wanted);
+            (wanted, of_part.map(|part| part.ns.as_nanos()).sum())
+        };
+        [Part::AtWork, Part::Blocked].map(of).to_vec()
+    }
+
+    // 0      100     400    500     900
+    // asleep woken   asleep woken   asleep
+    //           200 .................... 850   the iteration
+    #[test]
+    fn an_iteration_waits_until_its_sleeps_are_recorded() {
+        let mut awaited = AwaitedParts::default();
+        awaited.record_iteration(at(200), at(850));
+        awaited.record_sleep(&sleep(0, 400));
+        assert_eq!(awaited.settle(at(1_000)), []);
+        awaited.record_sleep(&sleep(400, 900));
+        let [parts] = awaited.settle(at(1_000)).try_into().unwrap();
+        assert_eq!(shares(&parts), [(Part::AtWork, 530), (Part::Blocked, 100)], "{parts:?}");
+        awaited.record_iteration(at(860), at(890));
+        let [parts] = awaited.settle(at(1_000)).try_into().unwrap();
+        assert_eq!(shares(&parts), [(Part::AtWork, 30), (Part::Blocked, 0)], "without a sleep: {parts:?}");
+    }
+
+    #[test]
+    fn of_an_iteration_with_a_gap_only_its_length_is_known() {
+        let mut awaited = AwaitedParts::default();
+        awaited.record_sleep(&sleep(0, 400));
+        awaited.record_sleep(&sleep(500, 900));
+        awaited.record_iteration(at(200), at(850));
+        let unseen = IterationParts::NotSeen(Latency::from_nanos(650));
+        assert_eq!(awaited.settle(at(1_000)), [unseen], "from 400 to 500 nobody knows");
+        awaited.record_iteration(at(950), at(1_950));
+        assert_eq!(awaited.settle(at(1_000)), [], "the record may come");
+        let unseen = IterationParts::NotSeen(Latency::from_nanos(1_000));
+        assert_eq!(awaited.settle(at(1_950).plus(PATIENCE)), [unseen]);
+    }
+
+    #[test]
+    fn what_delayed_it_is_a_part_of_it() {
+        let timer = PastSleep::from_sleep(TracedSleep {
+            asleep_since: Some(at(0)),
+            asleep_again: Some(at(2_000)),
+            ..by_timer(7, 1_000, 1_300)
+        });
+        let awakening = crate::watch::Awakening::from_sleep(&timer.sleep, crate::cause::Past::NONE).unwrap();
+        let late = &awakening.parts.wakeup.parts;
+        let parts = IterationParts::between(&[timer], late, at(1_300), at(1_900));
+        let IterationParts::Known(breakdown) = &parts else { panic!("{parts:?}") };
+        assert_eq!(breakdown.latency.as_nanos(), 900, "from the time that its timer was set to");
+        assert_eq!(shares(&parts), [(Part::AtWork, 600), (Part::Blocked, 0)]);
+    }
+}

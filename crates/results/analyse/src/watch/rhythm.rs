@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Summary;
-use crate::cause::{Why, WhyCause, WhyLate};
+use crate::cause::{WhyCause, WhyLate};
 
 /// The rhythm of a watched thread, and who woke it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -218,9 +218,11 @@ pub struct SlowestIterations {
 }
 
 impl SlowestIterations {
-    /// Those above the 99th percentile; `None` where nothing was traced.
+    /// Of iterations that went to what `ledger` says; `None` where nothing was traced.
     pub fn of(ledger: &Ledger) -> Option<Self> {
-        let Why { decomposed, not_decomposed, late, causes, .. } = Why::from_ledger(ledger, "", None, None);
+        let (decomposed, not_decomposed) = (ledger.decomposed, ledger.undecomposed());
+        let slowest = ledger.slowest();
+        let (late, causes) = (WhyLate::of(&slowest), WhyCause::all_of(&slowest));
         (decomposed > 0).then_some(Self { decomposed, not_decomposed, late, causes })
     }
 }

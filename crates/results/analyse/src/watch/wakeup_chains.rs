@@ -252,12 +252,10 @@ impl WakeupChains {
         let waited = Cause { own: true, ..wait_cause(sleep, Some(who)) };
         let mut parts =
             waker.between(since, sleep.waking, &Segment::new(waited.clone(), who.pid, since, Span::ZERO));
-        for part in &mut parts {
-            part.cause.call.clone_from(&waited.call);
-            if part.cause != waited {
-                part.cause.through.clone_from(&who.name);
-            }
-        }
+        parts
+            .iter_mut()
+            .filter(|part| part.cause != waited)
+            .for_each(|part| kept(&mut part.cause, who, &waited));
         self.mark_own_threads(&mut parts, process);
         parts
     }
@@ -268,6 +266,18 @@ impl WakeupChains {
             let thread = part.pid.and_then(|pid| self.threads.get(&pid));
             part.cause.own |= thread.is_some_and(|thread| thread.process == process);
         }
+    }
+}
+
+/// The cause that kept `who` from going on, as a cause of the wait for it. A call that it slept in itself stays.
+fn kept(cause: &mut Cause, who: &CpuHolder, waited: &Cause) {
+    if !matches!(cause.kind, CauseKind::Lock | CauseKind::SystemCall) {
+        cause.call.clone_from(&waited.call);
+    }
+    if cause.through.is_empty() {
+        cause.through.clone_from(&who.name);
+    } else if cause.via.len() < LONGEST_CHAIN {
+        cause.via.insert(0, who.name.clone());
     }
 }
 

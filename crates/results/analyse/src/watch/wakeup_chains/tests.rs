@@ -318,6 +318,33 @@ fn of_a_lock_it_is_what_its_holder_did_that_took_the_time() {
     assert_eq!(of(CauseKind::Lock, "low", ""), 200, "it ran, and held the lock: {found:?}");
 }
 
+// client:  woken 9800 by high, after 8700 asleep in read
+// high:    waits for the lock of low, which lost its CPU to middle
+#[test]
+fn who_is_between_a_thread_and_the_one_that_is_kept_is_told() {
+    let mut chains = WakeupChains::default();
+    [9, 10].into_iter().for_each(|tid| chains.follow(tid, 7));
+    let [first, mutex, low] = inversion();
+    let mutex = TracedSleep { asleep_again: Some(at(9_900)), ..mutex };
+    [first, mutex, low].into_iter().for_each(|sleep| chains.record_sleep(sleep, 7));
+    chains.record_sleep(in_call(1_050, "read", until(9_950, woken(10, thread(7, "high"), 9_800, 9_810))), 7);
+    let mut blocked = Vec::new();
+    chains.settle(at(100_000_000), |past, _| {
+        if past.sleep.tid == 10 {
+            blocked.clone_from(&past.blocked);
+        }
+    });
+    let total: u64 = blocked.iter().map(|part| part.ns.as_nanos()).sum();
+    assert_eq!(total, 8_750, "all of the wait: {blocked:?}");
+    let of = |is_it: &dyn Fn(&Cause) -> bool| -> u64 {
+        blocked.iter().filter(|part| is_it(&part.cause)).map(|part| part.ns.as_nanos()).sum()
+    };
+    let chain = |cause: &Cause| (cause.through == "low" && cause.via == ["high"], cause.call == "read");
+    assert_eq!(of(&|cause| cause.name == "middle" && chain(cause) == (true, true)), 8_000, "{blocked:?}");
+    let waits = |cause: &Cause| cause.kind == CauseKind::Lock && cause.through == "high";
+    assert_eq!(of(&|cause| waits(cause) && cause.call == "futex"), 300, "its own call stays: {blocked:?}");
+}
+
 #[test]
 fn whose_program_a_culprit_is_of_is_told() {
     let mut chains = WakeupChains::default();
