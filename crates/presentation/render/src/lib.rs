@@ -146,7 +146,7 @@ pub use untrusted_text::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };
 pub use watch::{
-    BlockedEventLoop, EventLoopRows, blocked_event_loop_lines, blocked_event_loops, event_loop_rows,
-    watched_beside, watched_live,
+    BlockedEventLoop, EventLoopRows, SlowestOfLoop, blocked_event_loop_lines, blocked_event_loops,
+    event_loop_rows, slowest_iterations, watched_beside, watched_live,
 };
 pub use why::why;

@@ -1,7 +1,7 @@
-//! Explanations of the numbers, and the table of event loops of a watched program.
+//! Explanations of the numbers, and the tables of loops of a watched program.
 
 use howlate_analyse::{Analysis, Outcome};
-use howlate_render::{BlockedEventLoop, blocked_event_loops, event_loop_rows, meaning};
+use howlate_render::{BlockedEventLoop, blocked_event_loops, event_loop_rows, meaning, slowest_iterations};
 
 use crate::NamedRecording;
 use crate::entry::Entry;
@@ -31,8 +31,29 @@ fn event_loops(analysis: &Analysis) -> Vec<String> {
 
 const CAPTION: &str = "Event loops: time from one wait for events to the next, in µs.";
 
+/// Event loops, and what the longest iterations of loops spent their time with, as far as there are some.
+pub(crate) fn loop_tables(entries: &[Entry<'_>]) -> impl Iterator<Item = ReportTable> {
+    event_loop_table(entries).into_iter().chain(slowest_table(entries))
+}
+
+const SLOWEST_CAPTION: &str = "What the longest iterations of loops spent their time with.";
+
+/// One row per cause, the first one of a loop with which iterations these are.
+fn slowest_table(entries: &[Entry<'_>]) -> Option<ReportTable> {
+    let outcomes: Vec<&Outcome> = entries.iter().map(|entry| entry.outcome).collect();
+    let rows: Vec<Vec<String>> = slowest_iterations(&outcomes)
+        .into_iter()
+        .flat_map(|slowest| {
+            let first = std::iter::once(slowest.which).chain(std::iter::repeat(String::new()));
+            slowest.causes.into_iter().zip(first).map(|((share, cause), which)| vec![which, cause, share])
+        })
+        .collect();
+    let headings = ["iterations", "spent with", "share"];
+    (!rows.is_empty()).then(|| ReportTable::plain(SLOWEST_CAPTION, &headings, 2, rows))
+}
+
 /// One row per event loop; `None` where there is none.
-pub(crate) fn event_loop_table(entries: &[Entry<'_>]) -> Option<ReportTable> {
+fn event_loop_table(entries: &[Entry<'_>]) -> Option<ReportTable> {
     let outcomes: Vec<&Outcome> = entries.iter().map(|entry| entry.outcome).collect();
     let rows = event_loop_rows(&outcomes)?;
     let headings: Vec<&str> = rows.headings.iter().map(String::as_str).collect();

@@ -6,7 +6,7 @@ use howlate_render::{is_foreign, legible, legible_lines, markdown_text, to_repea
 
 use crate::document::address;
 use crate::entry::{Entry, not_shown, shown};
-use crate::explanations::{event_loop_table, meaning_lines};
+use crate::explanations::{loop_tables, meaning_lines};
 use crate::fleet::FleetNodes;
 use crate::page::{caveat_lines, where_it_was};
 use crate::pictures::{PictureSource, first, picture};
@@ -88,7 +88,7 @@ fn results(recordings: &[NamedRecording<'_>], entries: &[Entry<'_>]) -> String {
     if let Some(errors) = sleep_errors::errors(entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
     }
-    if let Some(loops) = event_loop_table(entries) {
+    for loops in loop_tables(entries) {
         text.push_str(&format!("{}\n\n{}\n", loops.caption, loops.markdown()));
     }
     let machines: String =

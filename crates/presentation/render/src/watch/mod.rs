@@ -17,6 +17,7 @@ pub use event_loops::{
 };
 pub(crate) use rows::ThreadRows;
 pub(crate) use runtime_threads::is_helper;
+pub use slowest_iterations::{SlowestOfLoop, slowest_iterations};
 pub(crate) use spans::table as spans;
 
 use howlate_analyse::cause::{Why, WhyCause, families};
@@ -311,7 +312,7 @@ pub(crate) fn loop_lines(outcomes: &[&Outcome], width: usize) -> Vec<String> {
         let turns = outcome.rhythm.as_deref()?.turns()?;
         let is_late_known = outcome.count() > 0;
         let text = wrapped(&turns_in_words(&name(outcome), turns, is_late_known), width, 2);
-        Some(format!("{text}\n{}", slowest_iterations::of_longest(&name(outcome), &turns.ledger, width)))
+        Some(format!("{text}\n{}", slowest_iterations::of_marked(outcome, width)))
     };
     let marked = outcomes.iter().filter_map(line);
     marked.chain(slowest_iterations::of_other_loops(outcomes, width)).collect()

@@ -20,13 +20,32 @@ const LEAST_SHARE: f64 = 0.01;
 /// among the causes of their wake-ups.
 const LEAST_WAITING: f64 = 0.1;
 
-/// A heading, and a line per cause with its share, the most first. Empty where no iteration is known part by part.
-pub(super) fn of_longest(name: &str, ledger: &Ledger, width: usize) -> String {
-    SlowestIterations::of(ledger).map_or_else(String::new, |slowest| list(name, &slowest, width))
+/// The longest iterations of a loop.
+pub struct SlowestOfLoop {
+    /// Which these are: `The longest 12 of 300 iterations of control (2.10 ms or more)`.
+    pub which: String,
+    /// The share of their time of each cause, and the cause; the most first.
+    pub causes: Vec<(String, String)>,
+}
+
+/// A heading, and a line per cause with its share. Empty where no iteration is known part by part.
+pub(super) fn of_marked(outcome: &Outcome, width: usize) -> String {
+    let marked = SlowestOfLoop::of_marked(outcome);
+    marked.map_or_else(String::new, |slowest| slowest.text(width))
 }
 
 /// The same for each loop that its program has not marked, whatever waited most first.
 pub(super) fn of_other_loops(outcomes: &[&Outcome], width: usize) -> Vec<String> {
+    other_loops(outcomes).iter().map(|slowest| slowest.text(width)).collect()
+}
+
+/// The longest iterations of marked loops, then of those others that waited for something.
+pub fn slowest_iterations(outcomes: &[&Outcome]) -> Vec<SlowestOfLoop> {
+    let marked = outcomes.iter().filter_map(|outcome| SlowestOfLoop::of_marked(outcome));
+    marked.chain(other_loops(outcomes)).collect()
+}
+
+fn other_loops(outcomes: &[&Outcome]) -> Vec<SlowestOfLoop> {
     let is_marked = |outcome: &Outcome| {
         let tid = tid_of(outcome);
         outcomes.iter().any(|other| is_marked_loop(other) && tid_of(other) == tid && tid.is_some())
@@ -41,7 +60,7 @@ pub(super) fn of_other_loops(outcomes: &[&Outcome], width: usize) -> Vec<String>
         .filter(|(_, slowest)| waited(slowest) as f64 >= LEAST_WAITING * slowest.late.total_ns as f64)
         .collect();
     all.sort_by_key(|(_, slowest)| Reverse(waited(slowest)));
-    all.iter().map(|(outcome, slowest)| list(&name(outcome), slowest, width)).collect()
+    all.iter().map(|(outcome, slowest)| SlowestOfLoop::new(&name(outcome), slowest)).collect()
 }
 
 fn is_marked_loop(outcome: &Outcome) -> bool {
@@ -61,28 +80,53 @@ fn is_wait(cause: &WhyCause) -> bool {
     is_call || !cause.through.is_empty()
 }
 
-fn list(name: &str, slowest: &SlowestIterations, width: usize) -> String {
-    let causes = slowest.causes.iter().filter(|cause| cause.share >= LEAST_SHARE).take(MOST_CAUSES);
-    let lines: String =
-        causes.map(|cause| format!("  {:>6}  {}\n", percent(cause.share), in_words(cause))).collect();
-    let all = slowest.decomposed.saturating_add(slowest.not_decomposed);
-    let above = Latency::from_span(slowest.late.above);
-    let longest = slowest.late.count;
-    let which = match longest {
-        _ if longest == all => format!("The {} iterations of {name}", count(all)),
-        1 => format!("The longest of {} iterations of {name}", count(all)),
-        _ => {
-            format!("The longest {} of {} iterations of {name} ({above} or more)", count(longest), count(all))
-        }
-    };
-    format!("{}\n{lines}", wrapped(&format!("{which} spent their time:"), width, 0))
+impl SlowestOfLoop {
+    fn of_marked(outcome: &Outcome) -> Option<Self> {
+        let turns = outcome.rhythm.as_deref()?.turns()?;
+        Some(Self::new(&name(outcome), &SlowestIterations::of(&turns.ledger)?))
+    }
+
+    fn new(name: &str, slowest: &SlowestIterations) -> Self {
+        let all = slowest.decomposed.saturating_add(slowest.not_decomposed);
+        let above = Latency::from_span(slowest.late.above);
+        let longest = slowest.late.count;
+        let which = match longest {
+            _ if longest == all => format!("The {} iterations of {name}", count(all)),
+            1 => format!("The longest of {} iterations of {name}", count(all)),
+            _ => {
+                format!(
+                    "The longest {} of {} iterations of {name} ({above} or more)",
+                    count(longest),
+                    count(all)
+                )
+            }
+        };
+        let causes = slowest.causes.iter().filter(|cause| cause.share >= LEAST_SHARE).take(MOST_CAUSES);
+        let causes = causes.map(|cause| (percent(cause.share), described(name, cause))).collect();
+        Self { which, causes }
+    }
+
+    fn text(&self, width: usize) -> String {
+        let lines = self.causes.iter().map(|(share, cause)| format!("  {share:>6}  {cause}\n"));
+        format!(
+            "{}\n{}",
+            wrapped(&format!("{} spent their time:", self.which), width, 0),
+            lines.collect::<String>()
+        )
+    }
 }
 
-fn in_words(cause: &WhyCause) -> String {
+/// A cause of the loop called `name`; other threads of its program may be called the same.
+fn described(name: &str, cause: &WhyCause) -> String {
+    let other =
+        |thread: &str| if thread == name { format!("another thread {thread}") } else { thread.to_owned() };
     match cause.kind {
         CauseKind::LongWork if cause.name.is_none() => "at work".to_owned(),
         CauseKind::Unexplained => "not seen".to_owned(),
-        _ => cause_in_words(&WhyCause { pid: None, ..cause.clone() }),
+        _ => {
+            let (through, named) = (other(&cause.through), cause.name.as_deref().map(other));
+            cause_in_words(&WhyCause { pid: None, through, name: named, ..cause.clone() })
+        }
     }
 }
 
@@ -119,16 +163,21 @@ mod tests {
             (cause(CauseKind::Thread, "hog", "read", "keeper", &["worker"]), 50),
             (cause(CauseKind::Lock, "keeper", "futex", "worker", &[]), 30),
             (cause(CauseKind::SystemCall, "", "fsync", "keeper", &["worker"]), 15),
-            (work.clone(), 5),
+            (work.clone(), 4),
+            (cause(CauseKind::Lock, "client", "futex", "", &[]), 1),
         ]));
+        let of_longest = |ledger: &Ledger| {
+            let slowest = SlowestIterations::of(ledger);
+            slowest.map_or_else(String::new, |slowest| SlowestOfLoop::new("client", &slowest).text(90))
+        };
         assert_eq!(
-            of_longest("client", &ledger, 90),
+            of_longest(&ledger),
             "The longest of 200 iterations of client spent their time:\n    50 %  hog, ahead of keeper, by way of worker\n    \
-             30 %  worker waiting for keeper (futex)\n    15 %  keeper blocked in fsync, by way of worker\n   5.0 %  at work\n"
+             30 %  worker waiting for keeper (futex)\n    15 %  keeper blocked in fsync, by way of worker\n   4.0 %  at work\n"
         );
-        assert_eq!(of_longest("client", &Ledger::default(), 90), "");
+        assert_eq!(of_longest(&Ledger::default()), "");
         let mut same = Ledger::default();
         (0..7).for_each(|_| same.add(&iteration(&[(work.clone(), 1)])));
-        assert!(of_longest("client", &same, 90).starts_with("The 7 iterations of client spent"));
+        assert!(of_longest(&same).starts_with("The 7 iterations of client spent"));
     }
 }

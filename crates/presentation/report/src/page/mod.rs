@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 use crate::document::document;
 use crate::entry::{Entry, not_shown, shown};
-use crate::explanations::{event_loop_table, meaning_lines};
+use crate::explanations::{loop_tables, meaning_lines};
 use crate::fleet::FleetNodes;
 use crate::pictures::{Chart, Picture, PictureSource, important_ridges, is_among_the_pictures, picture};
 use crate::{
@@ -62,7 +62,7 @@ fn content(
             (ridges(source))
             (tables::results(entries).html())
             @if let Some(table) = sleep_errors::errors(entries) { (table.html()) }
-            @if let Some(table) = event_loop_table(entries) { (table.html()) }
+            @for table in loop_tables(entries) { (table.html()) }
         }
         (compared(source))
         (meanings(recordings))

@@ -255,7 +255,7 @@ impl WakeupChains {
         parts
             .iter_mut()
             .filter(|part| part.cause != waited)
-            .for_each(|part| kept(&mut part.cause, who, &waited));
+            .for_each(|part| extend_chain(&mut part.cause, who, &waited));
         self.mark_own_threads(&mut parts, process);
         parts
     }
@@ -270,7 +270,7 @@ impl WakeupChains {
 }
 
 /// The cause that kept `who` from going on, as a cause of the wait for it. A call that it slept in itself stays.
-fn kept(cause: &mut Cause, who: &CpuHolder, waited: &Cause) {
+fn extend_chain(cause: &mut Cause, who: &CpuHolder, waited: &Cause) {
     if !matches!(cause.kind, CauseKind::Lock | CauseKind::SystemCall) {
         cause.call.clone_from(&waited.call);
     }

@@ -127,15 +127,15 @@ impl Tracefs {
     /// Filters events by followed threads, where that is possible.
     fn filter(&self) -> Result<(), TracerRefusal> {
         let followed: Vec<u32> = self.follower.followed().collect();
-        for (event, field, others) in THREAD_EVENTS {
+        for (event, field, also) in THREAD_EVENTS {
             let Some(directory) = self.events.iter().find(|directory| directory.ends_with(event)) else {
                 continue;
             };
             let followed_ids = followed.iter().map(|tid| format!("{field}=={tid}"));
-            let kept: Vec<String> = followed_ids.chain(others.map(str::to_owned)).collect();
-            let filter = match kept.len() {
+            let filters: Vec<String> = followed_ids.chain(also.map(str::to_owned)).collect();
+            let filter = match filters.len() {
                 0 => format!("{field}<0"),
-                count if count <= MAX_FILTERED => kept.join("||"),
+                count if count <= MAX_FILTERED => filters.join("||"),
                 _ => "0".to_owned(),
             };
             self.instance.set(&format!("{directory}/filter"), &filter)?;
