@@ -29,6 +29,8 @@ pub struct PastSleep {
     /// What the thread that it waited for did, from falling asleep until being woken, without a gap; empty if only the sleep itself is
     /// known.
     pub blocked: Vec<Segment>,
+    /// Threads of its program among those that woke it or had its CPU.
+    own_threads: Vec<u32>,
     /// If it stands for several sleeps: all that the thread did from the start of the first until it slept after the last, summed by
     /// cause. Empty otherwise.
     merged: Vec<Segment>,
@@ -45,7 +47,17 @@ impl PastSleep {
 
     /// A sleep with what the thread waited for meanwhile.
     pub const fn new(sleep: TracedSleep, blocked: Vec<Segment>) -> Self {
-        Self { sleep, blocked, merged: Vec::new() }
+        Self { sleep, blocked, own_threads: Vec::new(), merged: Vec::new() }
+    }
+
+    /// Whether this thread, which woke it or had its CPU, is one of its program.
+    pub fn is_own(&self, tid: u32) -> bool {
+        self.own_threads.contains(&tid)
+    }
+
+    /// With the threads of its program among those that woke it or had its CPU.
+    pub fn beside(self, own_threads: Vec<u32>) -> Self {
+        Self { own_threads, ..self }
     }
 
     /// Whether it stands for several sleeps.
@@ -77,7 +89,8 @@ impl PastSleep {
         let merged = merged.collect();
         let sleep =
             TracedSleep { asleep_since: Some(from), asleep_again: Some(until), ..next.sleep.without_wait() };
-        Some(Self { sleep, blocked: Vec::new(), merged })
+        let own_threads = [self.own_threads.as_slice(), &next.own_threads].concat();
+        Some(Self { sleep, blocked: Vec::new(), own_threads, merged })
     }
 }
 
@@ -223,8 +236,12 @@ pub fn work_parts(past: &[PastSleep], from: MonotonicTime, until: MonotonicTime)
     let mut line = TimeLine::between(from, until);
     past.iter().for_each(|sleep| cut_past_sleep(&mut line, sleep, CauseKind::LongWork));
     let mut parts = line.parts_until_end(Charge::from_wakeup(Part::Arming, CauseKind::LongWork));
-    for part in parts.iter_mut().filter(|part| part.cause.part == Part::Arming) {
-        part.cause.part = Part::AtWork;
+    for part in &mut parts {
+        if part.cause.part == Part::Arming {
+            part.cause.part = Part::AtWork;
+        }
+        let is_own = |pid: u32| past.iter().any(|sleep| sleep.is_own(pid));
+        part.cause.own |= part.cause.kind == CauseKind::Thread && part.pid.is_some_and(is_own);
     }
     Some(parts)
 }

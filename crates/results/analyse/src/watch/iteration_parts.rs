@@ -99,11 +99,10 @@ impl AwaitedParts {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Part, SleepSite, TracedSleep};
+    use howlate_model::{CauseKind, CpuHolder, CpuLoss, HolderKind, Part, SleepSite, TracedSleep};
 
     use super::*;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{CpuHolder, HolderKind};
 
     /// Asleep in a call for the first 100 ns, ready for 20, and at work until it sleeps again.
     fn sleep(since: i64, again: i64) -> PastSleep {
@@ -142,6 +141,27 @@ mod tests {
         awaited.record_iteration(at(860), at(890));
         let [parts] = awaited.settle(at(1_000)).try_into().unwrap();
         assert_eq!(shares(&parts), [(Part::AtWork, 30), (Part::Blocked, 0)], "without a sleep: {parts:?}");
+    }
+
+    /// 8 and 9 had the CPU, of which 9 is a thread of the same program.
+    #[test]
+    fn threads_of_its_own_program_are_marked() {
+        let lost_to = |pid: u32, from: i64| CpuLoss {
+            from: at(from),
+            until: at(from + 50),
+            to: CpuHolder { holder: HolderKind::Thread, pid: Some(pid), name: "other".to_owned() },
+            throttled: false,
+            merged: false,
+        };
+        let PastSleep { sleep, .. } = sleep(0, 900);
+        let sleep = TracedSleep { lost: vec![lost_to(8, 200), lost_to(9, 300)], ..sleep };
+        let past = PastSleep::from_sleep(sleep).beside(vec![9]);
+        let IterationParts::Known(breakdown) = IterationParts::between(&[past], &[], at(150), at(850)) else {
+            panic!("all is recorded")
+        };
+        let threads = breakdown.parts.iter().filter(|part| part.cause.kind == CauseKind::Thread);
+        let found: Vec<_> = threads.map(|part| (part.pid, part.cause.own)).collect();
+        assert_eq!(found, [(Some(8), false), (Some(9), true)]);
     }
 
     #[test]

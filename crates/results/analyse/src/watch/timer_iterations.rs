@@ -94,8 +94,7 @@ impl OpenIteration {
             return;
         }
         let waker = Some(who).filter(|who| who.holder == HolderKind::Thread);
-        // Only for threads of its own program is it recorded what they did meanwhile.
-        let own = !past.blocked.is_empty();
+        let own = waker.and_then(|waker| waker.pid).is_some_and(|pid| past.is_own(pid));
         let (cause, length) = (Cause { own, ..wait_cause(sleep, waker) }, sleep.waking.since(since));
         let pid = waker.and_then(|waker| waker.pid);
         let has_room = self.waits.len() < WAITS_PER_ITERATION;

@@ -159,7 +159,7 @@ impl WakeupChains {
             return None;
         };
         let process = self.threads.get(&tid)?.process;
-        let blocked = self.blocked(&first, process);
+        let (blocked, own_threads) = (self.blocked(&first, process), self.own_threads(&first, process));
         if let Some(awakening) = &mut awakening {
             self.mark_own_threads(&mut awakening.parts.wakeup.parts, process);
         }
@@ -168,7 +168,8 @@ impl WakeupChains {
             // With ten thousand threads, the spare room of these queues would take most of the memory.
             thread.waiting = VecDeque::new();
         }
-        let sleep = thread.record_run(PastSleep::new(first, blocked), awakening.as_ref(), room);
+        let past = PastSleep::new(first, blocked).beside(own_threads);
+        let sleep = thread.record_run(past, awakening.as_ref(), room);
         Some((sleep, awakening))
     }
 
@@ -237,19 +238,23 @@ impl WakeupChains {
 
     /// The thread of the same process that ended a sleep, with its identity as traced.
     fn waker<'a>(&self, sleep: &'a TracedSleep, process: u32) -> Option<(&'a CpuHolder, &ChainThread)> {
-        let WakeSource::Other(who) = &sleep.woken_by else { return None };
-        let waker = self.threads.get(&who.pid.filter(|_| who.holder == HolderKind::Thread)?)?;
-        (waker.process == process).then_some((who, waker))
+        self.followed_waker(sleep).filter(|(_, waker)| waker.process == process)
     }
 
-    /// What a thread waited for while it slept: if another thread of its program woke it, what that thread did meanwhile. Empty
+    /// The same, of any process that is watched.
+    fn followed_waker<'a>(&self, sleep: &'a TracedSleep) -> Option<(&'a CpuHolder, &ChainThread)> {
+        let WakeSource::Other(who) = &sleep.woken_by else { return None };
+        Some((who, self.threads.get(&who.pid.filter(|_| who.holder == HolderKind::Thread)?)?))
+    }
+
+    /// What a thread waited for while it slept: if another thread that is watched woke it, what that thread did meanwhile. Empty
     /// where the sleep itself has the reason.
     fn blocked(&self, sleep: &TracedSleep, process: u32) -> Vec<Segment> {
-        let Some((who, waker)) = self.waker(sleep, process) else { return Vec::new() };
+        let Some((who, waker)) = self.followed_waker(sleep) else { return Vec::new() };
         let (Some(since), SleepState::Waiting) = (sleep.asleep_since, &sleep.asleep) else {
             return Vec::new();
         };
-        let waited = Cause { own: true, ..wait_cause(sleep, Some(who)) };
+        let waited = Cause { own: waker.process == process, ..wait_cause(sleep, Some(who)) };
         let mut parts =
             waker.between(since, sleep.waking, &Segment::new(waited.clone(), who.pid, since, Span::ZERO));
         parts
@@ -258,6 +263,18 @@ impl WakeupChains {
             .for_each(|part| extend_chain(&mut part.cause, who, &waited));
         self.mark_own_threads(&mut parts, process);
         parts
+    }
+
+    /// The threads of the program itself that woke a thread, or had its CPU around that.
+    fn own_threads(&self, sleep: &TracedSleep, process: u32) -> Vec<u32> {
+        let holders = sleep.occupants.iter().map(|occupant| &occupant.who);
+        let waker = match &sleep.woken_by {
+            WakeSource::Other(who) => Some(who),
+            _ => None,
+        };
+        let holders = holders.chain(sleep.lost.iter().map(|lost| &lost.to)).chain(waker);
+        let is_own = |tid: &u32| self.threads.get(tid).is_some_and(|thread| thread.process == process);
+        holders.filter_map(|who| who.pid).filter(is_own).collect()
     }
 
     /// Marks the causes that are threads of the program itself.

@@ -320,20 +320,29 @@ fn of_a_lock_it_is_what_its_holder_did_that_took_the_time() {
 
 // client:  woken 9800 by high, after 8700 asleep in read
 // high:    waits for the lock of low, which lost its CPU to middle
-#[test]
-fn who_is_between_a_thread_and_the_one_that_is_kept_is_told() {
+/// What the client waited for, a thread of this process.
+fn blocked_client(process: u32) -> Vec<Segment> {
     let mut chains = WakeupChains::default();
     [9, 10].into_iter().for_each(|tid| chains.follow(tid, 7));
     let [first, mutex, low] = inversion();
     let mutex = TracedSleep { asleep_again: Some(at(9_900)), ..mutex };
     [first, mutex, low].into_iter().for_each(|sleep| chains.record_sleep(sleep, 7));
-    chains.record_sleep(in_call(1_050, "read", until(9_950, woken(10, thread(7, "high"), 9_800, 9_810))), 7);
+    chains.record_sleep(
+        in_call(1_050, "read", until(9_950, woken(10, thread(7, "high"), 9_800, 9_810))),
+        process,
+    );
     let mut blocked = Vec::new();
     chains.settle(at(100_000_000), |past, _| {
         if past.sleep.tid == 10 {
             blocked.clone_from(&past.blocked);
         }
     });
+    blocked
+}
+
+#[test]
+fn who_is_between_a_thread_and_the_one_that_is_kept_is_told() {
+    let blocked = blocked_client(7);
     let total: u64 = blocked.iter().map(|part| part.ns.as_nanos()).sum();
     assert_eq!(total, 8_750, "all of the wait: {blocked:?}");
     let of = |is_it: &dyn Fn(&Cause) -> bool| -> u64 {
@@ -343,6 +352,16 @@ fn who_is_between_a_thread_and_the_one_that_is_kept_is_told() {
     assert_eq!(of(&|cause| cause.name == "middle" && chain(cause) == (true, true)), 8_000, "{blocked:?}");
     let waits = |cause: &Cause| cause.kind == CauseKind::Lock && cause.through == "high";
     assert_eq!(of(&|cause| waits(cause) && cause.call == "futex"), 300, "its own call stays: {blocked:?}");
+    let of_other_process = blocked_client(11);
+    let without_own = |parts: &[Segment]| {
+        let cause = |part: &Segment| Cause { own: false, ..part.cause.clone() };
+        parts.iter().map(|part| (cause(part), part.ns)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        without_own(&of_other_process),
+        without_own(&blocked),
+        "also across processes that are watched"
+    );
 }
 
 #[test]
