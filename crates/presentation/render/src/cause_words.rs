@@ -55,6 +55,15 @@ pub fn cause_in_words(cause: &WhyCause) -> String {
     cause.part.map_or_else(|| who.clone(), |part| format!("{who}: {}", part_in_words(part)))
 }
 
+/// The same of an iteration, whose own work is no cause of lateness.
+pub(crate) fn iteration_cause_in_words(cause: &WhyCause) -> String {
+    match cause.kind {
+        CauseKind::LongWork if cause.name.is_none() => "at work".to_owned(),
+        CauseKind::Unexplained => "not seen".to_owned(),
+        _ => cause_in_words(cause),
+    }
+}
+
 /// Name of a family of causes; with several names how many: `opt cgu.* (4 names)`.
 pub(crate) fn family_in_words(family: &Family) -> String {
     // The process id is in the details.

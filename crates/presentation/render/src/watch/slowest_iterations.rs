@@ -9,7 +9,7 @@ use howlate_model::{CauseKind, Latency, Ledger};
 
 use super::rows::tid_of;
 use super::{event_loops, name};
-use crate::cause_words::{cause_in_words, percent};
+use crate::cause_words::{iteration_cause_in_words, percent};
 use crate::numbers::count;
 use crate::prose::wrapped;
 
@@ -120,14 +120,8 @@ impl SlowestOfLoop {
 fn described(name: &str, cause: &WhyCause) -> String {
     let other =
         |thread: &str| if thread == name { format!("another thread {thread}") } else { thread.to_owned() };
-    match cause.kind {
-        CauseKind::LongWork if cause.name.is_none() => "at work".to_owned(),
-        CauseKind::Unexplained => "not seen".to_owned(),
-        _ => {
-            let (through, named) = (other(&cause.through), cause.name.as_deref().map(other));
-            cause_in_words(&WhyCause { pid: None, through, name: named, ..cause.clone() })
-        }
-    }
+    let (through, named) = (other(&cause.through), cause.name.as_deref().map(other));
+    iteration_cause_in_words(&WhyCause { pid: None, through, name: named, ..cause.clone() })
 }
 
 #[cfg(test)]
