@@ -89,8 +89,11 @@ fn every_line() -> Vec<Value> {
     let kinds = schema["oneOf"].as_array().unwrap().iter().filter(|line| !is_block(line));
     let mut lines: Vec<Value> = kinds.flat_map(|kind| samples(kind, &schema)).collect();
     // The numbers of a ledger must be consistent; its names come from a real one, see below.
-    for ledger in lines.iter_mut().filter_map(|line| line.pointer_mut("/why/ledger")) {
-        ledger["late"] = json!([]);
+    let loops = ["turns", "event_loop", "timer_loop"].map(|of_loop| format!("/watched/{of_loop}/ledger"));
+    for place in ["/why/ledger".to_owned()].iter().chain(&loops) {
+        for ledger in lines.iter_mut().filter_map(|line| line.pointer_mut(place)) {
+            ledger["late"] = json!([]);
+        }
     }
     lines
 }
