@@ -1,12 +1,12 @@
 //! How late the latest thread was, and why, in a sentence.
 
-use howlate_analyse::cause::{Family, Why, families};
+use howlate_analyse::cause::{Family, Why, WhyCause, families};
 use howlate_analyse::{Outcome, percentile};
 use howlate_model::{Activation, CauseKind, Latency, Part, Span, Work};
 
 use super::rows::{Rank, ranked};
 use super::{name, overdue};
-use crate::cause_words::{by_way_of, call_or_wait, main_causes, percent};
+use crate::cause_words::{by_way_of, call_or_wait, cause_in_words, main_causes, percent};
 use crate::numbers::count;
 use crate::result_columns::{MEDIAN, RowNumbers};
 use crate::untrusted_text::legible;
@@ -136,6 +136,12 @@ fn reason(family: &Family) -> Option<String> {
         CauseKind::Throttled => "its control group had used up its quota".to_owned(),
         CauseKind::LongWork if name.is_empty() => "its own work took too long".to_owned(),
         CauseKind::LongWork => format!("{name}, which wakes it, was at work"),
+        CauseKind::Lock | CauseKind::SystemCall if !family.cause.through.is_empty() => {
+            format!(
+                "it waited for another thread: {}",
+                cause_in_words(&WhyCause { pid: None, ..family.cause.clone() })
+            )
+        }
         CauseKind::Lock if name.is_empty() => "it waited for another thread of its program".to_owned(),
         CauseKind::Lock => format!("it waited for {name} ({})", family.cause.call),
         CauseKind::SystemCall if name.is_empty() => {

@@ -458,6 +458,8 @@ impl<'a> ThreadRow<'a> {
                 let raised = above.map(|priority| Cure::RealTime { priority, refused_in });
                 raised.or_else(|| self.give_way(cause, program))
             }
+            // What it waited for waited itself: that thread has advice of its own.
+            CauseKind::Lock | CauseKind::SystemCall if !cause.through.is_empty() => None,
             CauseKind::Lock => Some(lock_cure(cause.name.clone().unwrap_or_default(), program)),
             CauseKind::SystemCall => hand_over(&cause.call),
             CauseKind::PageFault => Some(Cure::Memory),

@@ -422,6 +422,19 @@ fn a_call_that_a_loop_has_time_for_is_left_to_it() {
     assert_eq!((cures(4), cures(6)), (vec![], vec![Cure::HandOver { call: "fsync".into() }]));
 }
 
+/// The call is that of the thread that it waits for.
+#[test]
+fn a_call_of_another_thread_is_not_left_to_one() {
+    let cures = |through: &str| {
+        let late = LateCause::of(CauseKind::SystemCall, "", "fsync");
+        let cause = Cause { through: through.to_owned(), ..late.cause.clone() };
+        let lates = vec![LateCause { cause, ..late }; 5];
+        let advice = advice_for(&[("control", Policy::OTHER, lates)], WatchedProgram::default());
+        advice.into_iter().map(|(_, cure)| cure).collect::<Vec<_>>()
+    };
+    assert_eq!((cures(""), cures("keeper")), (vec![Cure::HandOver { call: "fsync".into() }], vec![]));
+}
+
 /// The other has the CPU and the lock: a thread with a higher priority waits for the lock instead.
 #[test]
 fn nobody_is_raised_above_a_thread_whose_lock_it_waits_for_all_the_time() {
