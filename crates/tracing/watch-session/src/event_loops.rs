@@ -4,14 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::mem::take;
 
 use howlate_analyse::cause::PastSleep;
-use howlate_analyse::watch::{AwaitedParts, IterationParts};
-use howlate_model::{Activation, Iteration, MonotonicTime, Span, TracedSleep};
+use howlate_analyse::watch::LoopParts;
+use howlate_model::{Activation, Iteration, Ledger, MonotonicTime, Span, TracedSleep};
 use howlate_watched_program::{Symbolizer, ThreadIdentity};
 
 use crate::loop_sleeps::LoopSleeps;
 
 /// Files that threads wait on and for which sharing is known.
 const MAX_FILES: usize = 1_024;
+
+/// Sleeps that wait for their iterations, about a kilobyte each: of all threads together, unless these are so many that each has the least.
+const SLEEPS_OF_ALL_THREADS: usize = 16_384;
+const SLEEPS_PER_THREAD: usize = 4;
 
 /// A thread that was not seen to be woken for this long does not sleep.
 const PATIENCE: Span = Span::from_secs(2);
@@ -29,15 +33,8 @@ pub(crate) struct EventLoops {
     ended: HashSet<u32>,
     symbolizer: Symbolizer,
     pending: Vec<PendingIteration>,
-    /// What iterations went to, by thread.
-    parts: HashMap<u32, LoopParts>,
-}
-
-/// The iterations of a thread that wait for the records of its sleeps, and where they are counted: once the kind of wake-up is known.
-#[derive(Default)]
-struct LoopParts {
-    index: Option<usize>,
-    awaited: AwaitedParts,
+    /// What iterations went to, by thread, and the index of the thread that they count for: once its kind of wake-up is known.
+    parts: HashMap<u32, (Option<usize>, LoopParts)>,
 }
 
 /// An iteration, and what had to be looked up at once.
@@ -66,7 +63,8 @@ impl EventLoops {
         let shared_by = self.shared_by(process, &iteration);
         let function = self.symbolizer.innermost(process, &iteration.stack);
         self.ended.remove(&iteration.tid);
-        self.parts.entry(iteration.tid).or_default();
+        let (_, parts) = self.parts.entry(iteration.tid).or_default();
+        parts.record_iteration(iteration.from, iteration.until);
         self.sleeps.entry(iteration.tid).or_default().add_iteration(&iteration);
         self.pending.push(PendingIteration { iteration, identity, function, shared_by });
     }
@@ -80,22 +78,24 @@ impl EventLoops {
 
     /// A sleep of any thread, with what the thread waited for.
     pub(crate) fn add_past_sleep(&mut self, past: &PastSleep) {
-        if let Some(parts) = self.parts.get_mut(&past.sleep.tid) {
-            parts.awaited.record_sleep(past);
+        let room = (SLEEPS_OF_ALL_THREADS / self.parts.len().max(1)).max(SLEEPS_PER_THREAD);
+        if let Some((_, parts)) = self.parts.get_mut(&past.sleep.tid) {
+            parts.record_sleep(past, room);
         }
     }
 
-    /// The thread that an iteration counts for is that of this index.
-    pub(crate) fn await_parts(&mut self, iteration: &Iteration, index: usize) {
-        let parts = self.parts.entry(iteration.tid).or_default();
-        parts.index = Some(index);
-        parts.awaited.record_iteration(iteration.from, iteration.until);
+    /// The iterations of a thread count for that of this index.
+    pub(crate) fn set_index(&mut self, tid: u32, index: usize) {
+        if let Some((thread, _)) = self.parts.get_mut(&tid) {
+            *thread = Some(index);
+        }
     }
 
-    /// What iterations went to of which that is known by now, by the index of their thread.
-    pub(crate) fn settle_parts(&mut self, now: MonotonicTime) -> Vec<(usize, Vec<IterationParts>)> {
-        let settled = |parts: &mut LoopParts| Some((parts.index?, parts.awaited.settle(now)));
-        self.parts.values_mut().filter_map(settled).filter(|(_, parts)| !parts.is_empty()).collect()
+    /// What iterations went to since the last call, by the index of their thread.
+    pub(crate) fn take_ledgers(&mut self, now: MonotonicTime) -> Vec<(usize, Ledger)> {
+        let taken =
+            self.parts.values_mut().filter_map(|(index, parts)| Some(((*index)?, parts.take_ledger(now))));
+        taken.filter(|(_, ledger)| !ledger.is_empty()).collect()
     }
 
     /// A thread has ended.

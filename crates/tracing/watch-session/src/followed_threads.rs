@@ -342,11 +342,11 @@ impl FollowedThreads {
             };
             lines.extend(self.record_as(identity.clone(), iteration.tid, owner, watched, update));
             if let Some(index) = self.conditions.get(&(identity, owner)) {
-                self.event_loops.await_parts(&iteration, *index);
+                self.event_loops.set_index(iteration.tid, *index);
             }
         }
-        for (index, parts) in self.event_loops.settle_parts(now) {
-            self.threads[index].record_loop_parts(&parts, above);
+        for (index, ledger) in self.event_loops.take_ledgers(now) {
+            self.threads[index].record_loop_ledger(&ledger, above);
         }
         self.event_loops.put_back(too_early);
         lines

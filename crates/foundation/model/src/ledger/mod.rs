@@ -76,6 +76,8 @@ pub enum UndecomposedReason {
     NotSeen,
     /// Events were lost around it.
     LostEvents,
+    /// It is no wake-up but an iteration, and among the nine tenths that took least: of many, only the longest are decomposed.
+    Short,
 }
 
 /// Causes of all wake-ups above some latency.

@@ -1,16 +1,20 @@
 //! What iterations of loops went to, part by part.
 
 use std::collections::VecDeque;
+use std::mem::take;
 
-use howlate_model::{Latency, Ledger, MonotonicTime, Segment, Span, UndecomposedReason, WakeupBreakdown};
+use howlate_model::{
+    Distribution, Latency, Ledger, MonotonicTime, Segment, Span, UndecomposedReason, WakeupBreakdown,
+};
 
 use crate::cause::{PastSleep, work_parts};
 
 /// An iteration waits at most this long for the records of its thread's sleeps.
 const PATIENCE: Span = Span::from_secs(2);
-/// Most iterations and most sleeps that wait.
-const MOST_ITERATIONS: usize = 4_096;
-const MOST_SLEEPS: usize = 1_024;
+/// Most iterations of a thread that wait.
+const MOST_ITERATIONS: usize = 65_536;
+/// After so many iterations it is looked again how long the longest tenth is.
+const LENGTHS_PER_LOOK: u64 = 1_024;
 
 /// What an iteration went to.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,51 +53,69 @@ impl IterationParts {
     }
 }
 
-/// The iterations of one thread whose sleeps may not be recorded yet.
+/// The iterations of one event loop, whose sleeps may not be recorded yet, and what they went to.
 #[derive(Debug, Default)]
-pub struct AwaitedParts {
+pub struct LoopParts {
     iterations: VecDeque<(MonotonicTime, MonotonicTime)>,
     sleeps: VecDeque<PastSleep>,
+    lengths: Distribution,
+    /// Below that an iteration is not decomposed.
+    least: Span,
+    ledger: Ledger,
 }
 
-impl AwaitedParts {
-    /// Takes the next sleep of the thread.
-    pub fn record_sleep(&mut self, past: &PastSleep) {
-        if self.sleeps.len() == MOST_SLEEPS {
+impl LoopParts {
+    /// Takes the next sleep of the thread, for which there is `room`: beyond that, the oldest one is dropped.
+    pub fn record_sleep(&mut self, past: &PastSleep, room: usize) {
+        while self.sleeps.len() >= room.max(1) {
             self.sleeps.pop_front();
         }
         self.sleeps.push_back(past.clone());
+        let recorded = past.sleep.asleep_again;
+        self.count_while(|until| Some(until) <= recorded);
     }
 
-    /// Takes the next iteration of the thread; beyond the first few thousand that wait, it is left out.
+    /// Takes the next iteration of the thread.
     pub fn record_iteration(&mut self, from: MonotonicTime, until: MonotonicTime) {
-        if self.iterations.len() < MOST_ITERATIONS {
-            self.iterations.push_back((from, until));
+        self.lengths.record(Latency::from_span(until.since(from)));
+        if self.lengths.count().is_multiple_of(LENGTHS_PER_LOOK) {
+            let longest_tenth = self.lengths.quantile(0.9).unwrap_or_default();
+            self.least = Span::from_nanos(longest_tenth.as_nanos().max(0).unsigned_abs());
+        }
+        self.iterations.push_back((from, until));
+        if self.iterations.len() > MOST_ITERATIONS
+            && let Some(iteration) = self.iterations.pop_front()
+        {
+            self.count(iteration);
         }
     }
 
-    /// The iterations of which all is known by `now`, or will not be.
-    pub fn settle(&mut self, now: MonotonicTime) -> Vec<IterationParts> {
-        let mut settled = Vec::new();
-        while let Some((from, until)) = self.iterations.front().copied() {
-            let recorded = self.sleeps.back().and_then(|last| last.sleep.asleep_again);
-            if recorded < Some(until) && now.since(until) < PATIENCE {
-                break;
-            }
+    /// What iterations went to since the last call, of those that are known by `now`, or will not be.
+    pub fn take_ledger(&mut self, now: MonotonicTime) -> Ledger {
+        self.count_while(|until| now.since(until) >= PATIENCE);
+        take(&mut self.ledger)
+    }
+
+    /// Counts the first iterations, as long as the time at which they ended is one of those.
+    fn count_while(&mut self, is_counted: impl Fn(MonotonicTime) -> bool) {
+        while let Some(iteration) = self.iterations.front().copied().filter(|(_, until)| is_counted(*until)) {
             self.iterations.pop_front();
-            settled.push(self.parts(from, until));
+            self.count(iteration);
         }
-        settled
     }
 
-    fn parts(&mut self, from: MonotonicTime, until: MonotonicTime) -> IterationParts {
+    fn count(&mut self, (from, until): (MonotonicTime, MonotonicTime)) {
         let is_over = |past: &PastSleep| past.sleep.asleep_again.is_some_and(|again| again <= from);
         while self.sleeps.front().is_some_and(is_over) {
             self.sleeps.pop_front();
         }
+        let length = until.since(from);
+        if length < self.least {
+            return self.ledger.add_undecomposed(Latency::from_span(length), UndecomposedReason::Short);
+        }
         let begun = self.sleeps.iter().take_while(|past| past.sleep.asleep_since < Some(until)).count();
         let sleeps = &self.sleeps.make_contiguous()[..begun];
-        IterationParts::between(sleeps, &[], from, until)
+        IterationParts::between(sleeps, &[], from, until).count_in(&mut self.ledger);
     }
 }
 
@@ -131,15 +153,18 @@ mod tests {
     //           200 .................... 850   the iteration
     #[test]
     fn an_iteration_waits_until_its_sleeps_are_recorded() {
-        let mut awaited = AwaitedParts::default();
-        awaited.record_iteration(at(200), at(850));
-        awaited.record_sleep(&sleep(0, 400));
-        assert_eq!(awaited.settle(at(1_000)), []);
-        awaited.record_sleep(&sleep(400, 900));
-        let [parts] = awaited.settle(at(1_000)).try_into().unwrap();
+        let mut of_loop = LoopParts::default();
+        of_loop.record_iteration(at(200), at(850));
+        of_loop.record_sleep(&sleep(0, 400), 8);
+        assert!(of_loop.take_ledger(at(1_000)).is_empty());
+        of_loop.record_sleep(&sleep(400, 900), 8);
+        let ledger = of_loop.take_ledger(at(1_000));
+        let parts = IterationParts::Known(ledger.worst()[0].clone());
         assert_eq!(shares(&parts), [(Part::AtWork, 530), (Part::Blocked, 100)], "{parts:?}");
-        awaited.record_iteration(at(860), at(890));
-        let [parts] = awaited.settle(at(1_000)).try_into().unwrap();
+        of_loop.record_iteration(at(860), at(890));
+        of_loop.record_sleep(&sleep(900, 1_300), 8);
+        let ledger = of_loop.take_ledger(at(1_000));
+        let parts = IterationParts::Known(ledger.worst()[0].clone());
         assert_eq!(shares(&parts), [(Part::AtWork, 30), (Part::Blocked, 0)], "without a sleep: {parts:?}");
     }
 
@@ -166,16 +191,49 @@ mod tests {
 
     #[test]
     fn of_an_iteration_with_a_gap_only_its_length_is_known() {
-        let mut awaited = AwaitedParts::default();
-        awaited.record_sleep(&sleep(0, 400));
-        awaited.record_sleep(&sleep(500, 900));
-        awaited.record_iteration(at(200), at(850));
-        let unseen = IterationParts::NotSeen(Latency::from_nanos(650));
-        assert_eq!(awaited.settle(at(1_000)), [unseen], "from 400 to 500 nobody knows");
-        awaited.record_iteration(at(950), at(1_950));
-        assert_eq!(awaited.settle(at(1_000)), [], "the record may come");
-        let unseen = IterationParts::NotSeen(Latency::from_nanos(1_000));
-        assert_eq!(awaited.settle(at(1_950).plus(PATIENCE)), [unseen]);
+        let mut of_loop = LoopParts::default();
+        of_loop.record_iteration(at(200), at(850));
+        of_loop.record_sleep(&sleep(0, 400), 8);
+        of_loop.record_sleep(&sleep(500, 900), 8);
+        let ledger = of_loop.take_ledger(at(1_000));
+        assert_eq!((ledger.decomposed, ledger.undecomposed()), (0, 1), "from 400 to 500 nothing is known");
+        of_loop.record_iteration(at(950), at(1_950));
+        assert!(of_loop.take_ledger(at(2_000)).is_empty(), "the record may come");
+        let ledger = of_loop.take_ledger(at(1_950).plus(PATIENCE));
+        assert_eq!(ledger.not_decomposed.get(&UndecomposedReason::NotSeen), Some(&1));
+    }
+
+    #[test]
+    fn sleeps_beyond_the_room_are_dropped() {
+        let mut of_loop = LoopParts::default();
+        (0..9).for_each(|number| of_loop.record_sleep(&sleep(number * 400, number * 400 + 400), 3));
+        assert_eq!(of_loop.sleeps.len(), 3);
+        of_loop.record_iteration(at(2_200), at(2_300));
+        of_loop.record_iteration(at(3_000), at(3_100));
+        let ledger = of_loop.take_ledger(at(4_000).plus(PATIENCE));
+        assert_eq!((ledger.decomposed, ledger.undecomposed()), (1, 1));
+    }
+
+    /// Each of 5 000 is counted, however long the others take to be recorded; one in a hundred is long.
+    #[test]
+    fn of_many_iterations_the_longest_are_decomposed_and_all_are_counted() {
+        let mut of_loop = LoopParts::default();
+        let length = |number: i64| if number % 100 == 99 { 900_000 } else { 300_000 };
+        let mut since = 0;
+        let mut all = Vec::new();
+        for number in 0..5_000 {
+            all.push((since, since + 120 + length(number)));
+            since += 120 + length(number);
+        }
+        all.iter().for_each(|(since, again)| of_loop.record_iteration(at(since + 120), at(*again)));
+        all.iter().for_each(|(since, again)| of_loop.record_sleep(&sleep(*since, *again), 64));
+        let ledger = of_loop.take_ledger(at(since));
+        let short = ledger.not_decomposed.get(&UndecomposedReason::Short).copied().unwrap_or(0);
+        assert_eq!((ledger.decomposed + short, ledger.undecomposed()), (5_000, short));
+        let slowest = ledger.slowest();
+        let known: u64 = slowest.causes.values().map(|share| share.total).sum();
+        assert_eq!((slowest.count, slowest.total, known), (50, 45_000_000, 45_000_000), "{slowest:?}");
+        assert!(slowest.causes.keys().all(|cause| cause.part == Part::AtWork), "{slowest:?}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod timer_iterations;
 mod wakeup_chains;
 
 pub use deadlines::{Deadlines, MissedDeadline};
-pub use iteration_parts::{AwaitedParts, IterationParts};
+pub use iteration_parts::{IterationParts, LoopParts};
 pub use loop_turns::{CompletedTurn, LoopTurns};
 pub use observed_wakeup::Awakening;
 pub use rhythm::{

@@ -8,7 +8,7 @@ use howlate_model::{
 };
 
 use super::grid::RhythmGrid;
-use super::{Awakening, CompletedTurn, IterationParts, TimerIteration};
+use super::{Awakening, CompletedTurn, TimerIteration};
 
 /// The wake-ups of one thread by one kind of activation, as one condition of a recording has them.
 #[derive(Debug)]
@@ -157,12 +157,9 @@ impl ThreadSummary {
     }
 
     /// Takes what iterations of its event loop went to, of which those longer than `above` count as long.
-    pub fn record_loop_parts(&mut self, all: &[IterationParts], above: Span) {
-        if all.is_empty() {
-            return;
-        }
+    pub fn record_loop_ledger(&mut self, ledger: &Ledger, above: Span) {
         let event_loop = self.rhythm.event_loop.get_or_insert_with(|| EventLoopBlock::with_threshold(above));
-        all.iter().for_each(|parts| parts.count_in(&mut event_loop.ledger));
+        event_loop.ledger.merge(ledger);
     }
 
     /// A sleep whose waker was not traced: it ran again `at` that time, and was preempted so often before the next sleep.
