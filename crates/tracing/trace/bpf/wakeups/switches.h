@@ -113,7 +113,9 @@ static __always_inline void stolen(struct thread *s, struct task_struct *p)
 /* Whether a real-time thread is ready on the CPU of a thread: one that goes to sleep, or a stopper, can have run last. */
 static __always_inline u32 keeps_real_time_off(struct task_struct *p)
 {
-	return bpf_core_field_exists(struct cfs_rq, rq) && p->se.cfs_rq->rq->rt.rt_nr_running;
+	if (!bpf_core_field_exists(struct cfs_rq, rq) || !bpf_core_field_exists(struct rt_rq, rt_nr_running))
+		return 0;
+	return p->se.cfs_rq->rq->rt.rt_nr_running != 0;
 }
 
 /* Whether an ordinary thread gets the CPU although a real-time thread is ready, or follows one that did: the kernel's fair server
