@@ -156,7 +156,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             "The program had {count} processes beyond the limit that can be followed; their threads are not in the result."
         ),
         Caveat::ThreadsFoundLate { count, every_ns } => format!(
-            "{count} threads started during the watch and were found by polling every {every_ns}: their start, and threads that came and went in between, are not in the result. The tracer bpf sees every start."
+            "Threads that started during the watch were found by polling every {every_ns} ({count} in all): their start, and threads that came and went in between, are not in the result. The tracer bpf sees every start."
         ),
         Caveat::WaitsBounded { count: bounded } => format!(
             "{} times the kernel's account of a thread's waiting grew by more than the thread can have waited: since Linux 6.12 it counts some sleep. There the most that it can have waited was taken.",
