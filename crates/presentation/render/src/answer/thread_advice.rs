@@ -2,7 +2,7 @@
 
 use howlate_analyse::cause::WhyCause;
 use howlate_analyse::watch::LengthSleeps;
-use howlate_analyse::{AdvisedThread, Analysis, Cure, ThreadAdvice};
+use howlate_analyse::{AdvisedThread, Analysis, Cure, Meanwhile, ThreadAdvice};
 use howlate_model::{
     CauseKind, FIFO_OF_THREAD_CODE, GroupQuota, GroupWithoutRealtime, Latency, Priority, ProgramLanguage,
     Span,
@@ -69,7 +69,11 @@ impl AdviceWriter<'_> {
         match &self.advice.cure {
             Cure::RealTime { priority, refused_in } => self.real_time(*priority, refused_in.as_ref()),
             Cure::Inheritance { holder } => self.inheritance(holder),
-            Cure::ShorterLock { holder } => self.shorter_lock(holder),
+            Cure::ShorterLock { holder, meanwhile } => match meanwhile {
+                Meanwhile::Works => self.shorter_lock(holder),
+                Meanwhile::BlockedIn(call) => (self.lock_while_blocked(holder, call), Vec::new()),
+                Meanwhile::OffCpu => (self.lock_while_off_cpu(holder), Vec::new()),
+            },
             Cure::InterpreterLock { holder } => {
                 let other = self.other(holder);
                 let is_ready = self.advice.against.iter().any(|cause| cause.kind == CauseKind::Thread);
@@ -314,6 +318,24 @@ impl AdviceWriter<'_> {
         (sentence, steps)
     }
 
+    fn lock_while_blocked(&self, holder: &str, call: &str) -> String {
+        let (name, other, holder) = (name(&self.advice.thread), self.other(holder), legible(holder));
+        format!(
+            "{name} waits for {other} (futex), which is blocked in {call}(2) for most of that. If {holder} holds a lock meanwhile, have it \
+             give that up before the call"
+        )
+    }
+
+    /// Without a real-time policy there is no priority to lend.
+    fn lock_while_off_cpu(&self, holder: &str) -> String {
+        let (name, other, holder) = (name(&self.advice.thread), self.other(holder), legible(holder));
+        let culprits = self.culprits();
+        format!(
+            "{name} waits for {other} (futex), which is kept from its CPU by {culprits} meanwhile. A policy for {holder} that comes before \
+             {culprits} shortens the wait, and so does less work under the lock; a policy for {name} does not"
+        )
+    }
+
     fn inheritance(&self, holder: &str) -> (String, Vec<String>) {
         let (name, holder) = (name(&self.advice.thread), legible(holder));
         let sentence = format!(
@@ -326,8 +348,14 @@ impl AdviceWriter<'_> {
 
     /// The names alone: whom they delayed is in the sentence already.
     fn culprits(&self) -> String {
-        let names = self.advice.against.iter().filter_map(|cause| cause.name.as_deref());
-        first_two(&names.map(|name| legible(name).into_owned()).collect::<Vec<_>>())
+        let mut names: Vec<String> = Vec::new();
+        for name in self.advice.against.iter().filter_map(|cause| cause.name.as_deref()) {
+            let name = legible(name);
+            if !names.iter().any(|earlier| *earlier == name) {
+                names.push(name.into_owned());
+            }
+        }
+        first_two(&names)
     }
 
     fn sleep_until(&self, found: LengthSleeps) -> (String, Vec<String>) {
@@ -511,13 +539,11 @@ mod tests {
         assert!(steps.contains("pthread_setschedparam"), "it would set its own again: {steps}");
     }
 
-    /// Raising the priority of both threads would make the late one later.
-    #[test]
-    fn of_two_threads_of_one_name_it_is_told_which() {
-        let mut advice = advice(Cure::RealTime { priority: Priority::USUAL, refused_in: None });
-        advice.against = vec![WhyCause {
+    /// A thread of the program had the CPU.
+    fn by_thread(name: &str) -> WhyCause {
+        WhyCause {
             kind: CauseKind::Thread,
-            name: Some("control".into()),
+            name: Some(name.into()),
             part: None,
             real_time: false,
             own: true,
@@ -531,7 +557,14 @@ mod tests {
             wakeups: 10,
             max: Span::from_millis(1),
             remedy: None,
-        }];
+        }
+    }
+
+    /// Raising the priority of both threads would make the late one later.
+    #[test]
+    fn of_two_threads_of_one_name_it_is_told_which() {
+        let mut advice = advice(Cure::RealTime { priority: Priority::USUAL, refused_in: None });
+        advice.against = vec![by_thread("control")];
         let started = WatchedProgram { threads: 4, started: true, ..WatchedProgram::default() };
         let (sentence, _) = text_of_advice(&advice, "watch -- ./siblings", started);
         assert!(sentence.contains("keeps the other control from delaying it"), "{sentence}");
@@ -598,11 +631,25 @@ mod tests {
         assert!(!sentence.contains("howlate tune"), "{sentence}");
     }
 
+    #[test]
+    fn of_a_lock_it_is_said_what_its_holder_does_meanwhile() {
+        let text = |meanwhile| {
+            let mut advice = advice(Cure::ShorterLock { holder: "planner".into(), meanwhile });
+            advice.against = vec![by_thread("hog"), by_thread("hog")];
+            text_of_advice(&advice, "watch 4711", WatchedProgram::default()).0
+        };
+        let blocked = text(Meanwhile::BlockedIn("fsync".into()));
+        assert!(blocked.contains("planner (futex), which is blocked in fsync(2) for most"), "{blocked}");
+        let off_cpu = text(Meanwhile::OffCpu);
+        assert!(off_cpu.contains("kept from its CPU by hog meanwhile. A policy for planner"), "{off_cpu}");
+    }
+
     /// With an interpreter's own locks, the program cannot set the mutex protocol.
     #[test]
     fn who_has_a_priority_can_lend_it_through_a_mutex() {
         let shorter_lock = |policy, language| {
-            let mut advice = advice(Cure::ShorterLock { holder: "planner".into() });
+            let mut advice =
+                advice(Cure::ShorterLock { holder: "planner".into(), meanwhile: Meanwhile::Works });
             advice.thread.policy = policy;
             text_of_advice(&advice, "watch 4711", WatchedProgram { language, ..WatchedProgram::default() })
         };

@@ -13,6 +13,7 @@ use crate::cause::{LOCK_CALL, Why, WhyCause, families, is_caused_by_measuring};
 use crate::watch::{LengthSleeps, Rhythm};
 use crate::{Analysis, Outcome};
 
+mod lock_holders;
 #[cfg(test)]
 mod tests;
 
@@ -112,10 +113,12 @@ pub enum Cure {
         /// The thread that held it.
         holder: String,
     },
-    /// Less work while the lock is held.
+    /// Less done while the lock is held.
     ShorterLock {
         /// The thread that held it.
         holder: String,
+        /// What it did for most of that time.
+        meanwhile: Meanwhile,
     },
     /// The interpreter's lock handed over sooner, or the work moved to a process of its own.
     InterpreterLock {
@@ -141,6 +144,17 @@ pub enum Cure {
         /// Its id, if it was always the same one.
         tid: Option<u32>,
     },
+}
+
+/// What a thread that is waited for does meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meanwhile {
+    /// It runs; or nothing is known of it.
+    Works,
+    /// It is blocked in that system call.
+    BlockedIn(String),
+    /// Others have its CPU.
+    OffCpu,
 }
 
 impl Cure {
@@ -373,12 +387,7 @@ impl<'a> ThreadRow<'a> {
         let mut all: Vec<ThreadAdvice> = Vec::new();
         for cause in self.causes.iter().filter(matters) {
             let Some(cure) = self.cure(cause, program, is_raised) else { continue };
-            let advice = ThreadAdvice {
-                thread: self.thread.clone(),
-                cure,
-                late_ns: cause.late_ns,
-                against: vec![cause.clone()],
-            };
+            let advice = self.advise(cure, cause.late_ns, vec![cause.clone()]);
             match all.iter_mut().find(|earlier| earlier.cure.is_like(&advice.cure)) {
                 Some(earlier) => join(earlier, advice),
                 None => all.push(advice),
@@ -440,11 +449,11 @@ impl<'a> ThreadRow<'a> {
                 // It lends its priority to the thread that it waits for itself.
                 let is_own_lock = cause.call == LOCK_CALL && cause.via.is_empty();
                 let is_lock = is_own_lock && program.language.is_none();
-                // An ordinary thread has no priority to lend: only less work under the lock helps it.
+                // An ordinary thread has no priority to lend.
                 let cure = if self.thread.policy.is_realtime() {
                     Cure::Inheritance { holder }
                 } else {
-                    Cure::ShorterLock { holder }
+                    Cure::ShorterLock { holder, meanwhile: Meanwhile::OffCpu }
                 };
                 is_lock.then_some(cure)
             }
@@ -460,7 +469,7 @@ impl<'a> ThreadRow<'a> {
             }
             // What it waited for waited itself: that thread has advice of its own.
             CauseKind::Lock | CauseKind::SystemCall if !cause.through.is_empty() => None,
-            CauseKind::Lock => Some(lock_cure(cause.name.clone().unwrap_or_default(), program)),
+            CauseKind::Lock => self.lock_cure(cause.name.as_deref().unwrap_or_default(), program),
             CauseKind::SystemCall => hand_over(&cause.call),
             CauseKind::PageFault => Some(Cure::Memory),
             CauseKind::DeadlineBudget => match self.thread.policy {
@@ -529,17 +538,12 @@ impl<'a> ThreadRow<'a> {
         let advice = |wait: &IterationWait| {
             let cure = match wait.kind {
                 CauseKind::SystemCall if is_harmless => return None,
-                CauseKind::Lock if wait.own => lock_cure(wait.by.clone(), program),
+                CauseKind::Lock if wait.own => self.lock_cure(&wait.by, program)?,
                 CauseKind::PageFault => Cure::Memory,
                 CauseKind::SystemCall => hand_over(&wait.call)?,
                 _ => return None,
             };
-            Some(ThreadAdvice {
-                thread: self.thread.clone(),
-                cure,
-                late_ns: wait.total.as_nanos(),
-                against: Vec::new(),
-            })
+            Some(self.advise(cure, wait.total.as_nanos(), Vec::new()))
         };
         timer_loop.waits.iter().filter(matters).filter_map(advice).collect()
     }
@@ -548,8 +552,7 @@ impl<'a> ThreadRow<'a> {
     fn slack(&self) -> Option<ThreadAdvice> {
         let usual = self.usual_slack.filter(|_| !self.thread.policy.is_realtime() && self.slack_matters())?;
         let late_ns = usual.as_nanos() * (self.outcome.count() / 100).max(1);
-        let (thread, cure) = (self.thread.clone(), Cure::Slack(self.slack));
-        Some(ThreadAdvice { thread, cure, late_ns, against: Vec::new() })
+        Some(self.advise(Cure::Slack(self.slack), late_ns, Vec::new()))
     }
 
     /// Whether its event loop often returns late to its events, beside which late timers do not matter.
@@ -570,12 +573,7 @@ impl<'a> ThreadRow<'a> {
         let found = self.outcome.rhythm.as_deref()?.sleeps_for_length()?;
         // Like slack, it delays every iteration: it is weighed by the number of the largest latencies.
         let late = found.step.minus(found.without_delay).as_nanos() * (self.outcome.count() / 100).max(1);
-        Some(ThreadAdvice {
-            thread: self.thread.clone(),
-            cure: Cure::SleepUntil(found),
-            late_ns: late,
-            against: Vec::new(),
-        })
+        Some(self.advise(Cure::SleepUntil(found), late, Vec::new()))
     }
 }
 
@@ -599,13 +597,6 @@ fn shares_the_interpreter(cause: &WhyCause, program: &WatchedProgram) -> bool {
     let is_of_process = |thread: &ThreadShare| Some(thread.tid) == cause.pid;
     let is_python = program.language == Some(ProgramLanguage::Python);
     is_python && cause.own && program.busiest.iter().any(is_of_process)
-}
-
-fn lock_cure(holder: String, program: &WatchedProgram) -> Cure {
-    match program.language {
-        Some(ProgramLanguage::Python) => Cure::InterpreterLock { holder },
-        _ => Cure::ShorterLock { holder },
-    }
 }
 
 fn hand_over(call: &str) -> Option<Cure> {

@@ -9,6 +9,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod locks;
+
 const FIFO_90: Priority = Priority::USUAL.raised(10);
 
 /// What made a thread late, in each of its wake-ups.
@@ -567,7 +569,10 @@ fn who_gives_way_is_told_so_once() {
 fn an_ordinary_thread_lends_nothing_and_the_interpreters_lock_is_told_of_once() {
     let late = vec![LateCause::by_thread("middle", 9).through("low")];
     let found = advice_for(&[("high", Policy::OTHER, late)], WatchedProgram::default());
-    assert_eq!(found, [("high".to_owned(), Cure::ShorterLock { holder: "low".into() })]);
+    assert_eq!(
+        found,
+        [("high".to_owned(), Cure::ShorterLock { holder: "low".into(), meanwhile: Meanwhile::OffCpu })]
+    );
     let python = WatchedProgram { language: Some(ProgramLanguage::Python), ..WatchedProgram::default() };
     let lock =
         || vec![LateCause { pid: Some(101), ..LateCause::of(CauseKind::Lock, "planner", "futex").own() }];
@@ -584,7 +589,7 @@ fn nobody_gives_way_who_has_what_others_wait_for() {
     let lock = [Cure::InterpreterLock { holder: "hog".into() }];
     assert_eq!(beside_a_hog("client", 102, python, delays()), lock, "it has the interpreter's lock");
     let lock_wait = LateCause { pid: Some(101), ..LateCause::of(CauseKind::Lock, "hog", "futex").own() };
-    let lock = [Cure::ShorterLock { holder: "hog".into() }];
+    let lock = [Cure::ShorterLock { holder: "hog".into(), meanwhile: Meanwhile::Works }];
     assert_eq!(beside_a_hog("client", 102, None, lock_wait), lock);
 }
 
