@@ -27,6 +27,7 @@ const OBJECTS: [BpfObject; 3] = [
             "wakeups/interrupts.h",
             "wakeups/lives.h",
             "wakeups/loops.h",
+            "wakeups/requests.h",
             "wakeups/ring.h",
             "wakeups/sleeps.h",
             "wakeups/state.h",

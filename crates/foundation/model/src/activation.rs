@@ -18,12 +18,15 @@ pub enum Activation {
     HandedOn,
     /// A turn of a loop that its program has marked: late from the time at which the turn was to begin.
     Loop,
+    /// A request to a server: from the arrival of its data until the answer is begun.
+    Request,
     /// Whatever ended its sleep: nobody saw what, so that nobody knows from when on it was late.
     Unseen,
 }
 
 impl Activation {
-    pub const ALL: [Self; 5] = [Self::Timer, Self::Event, Self::HandedOn, Self::Loop, Self::Unseen];
+    pub const ALL: [Self; 6] =
+        [Self::Timer, Self::Event, Self::HandedOn, Self::Loop, Self::Request, Self::Unseen];
 
     /// The name used in recordings.
     pub const fn name(self) -> &'static str {
@@ -32,6 +35,7 @@ impl Activation {
             Self::Event => "event",
             Self::HandedOn => "handed_on",
             Self::Loop => "loop",
+            Self::Request => "request",
             Self::Unseen => "unseen",
         }
     }

@@ -45,6 +45,7 @@ mod property;
 mod recording;
 pub mod refused_option;
 mod refused_settings;
+mod request;
 mod runtime;
 mod schema;
 mod self_check;
@@ -114,7 +115,7 @@ pub use knob::{SettingWrite, SettingWriteKind, TunedKnobs};
 pub use late_threshold::{LateThreshold, LateThresholdError};
 pub use late_wait::{CpuTimeline, EventLoopStall, LateWait, LateWaitStats, MissingProbes, WaitGroup};
 pub use ledger::{CauseBlock, CauseShare, ENTRIES_KEPT, LateCauses, Ledger, OTHERS, Pid, UndecomposedReason};
-pub use limit::{Limit, LimitError, LimitStatistic};
+pub use limit::{Limit, LimitError, LimitScope, LimitStatistic};
 pub use line::Reference;
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadList, LoadPart, LoadReport, PartEffect,
@@ -134,6 +135,7 @@ pub use recording::{
     CONDITIONS_MOST, EndReason, FORMAT, Header, Line, Mark, RecordingEnd, Resumption, Tuning,
 };
 pub use refused_settings::RefusedSettings;
+pub use request::{OmittedAnswers, Request, RequestNumber, ServerSocket};
 pub use runtime::{OwnProgram, Runtime};
 pub use schema::{schema_as_read, schema_as_written};
 pub use self_check::{

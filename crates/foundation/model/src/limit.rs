@@ -1,4 +1,4 @@
-//! Limits of `--fail-above`: `max>100us`, `p99.9>50us`, `missed>0`, `loop>20ms`.
+//! Limits of `--fail-above`: `max>100us`, `p99.9>50us`, `missed>0`, `loop>20ms`, `request.p99>5ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,11 +8,25 @@ use crate::{Span, SpanError};
 /// A result above this limit makes the run fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
+    /// Whose results are compared.
+    pub scope: LimitScope,
     /// What is compared.
     pub statistic: LimitStatistic,
     /// Fails above this: nanoseconds, or a count for [`LimitStatistic::Missed`].
     pub above: u64,
 }
+
+/// Whose results a limit is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitScope {
+    /// All but those of requests.
+    Threads,
+    /// Requests to servers.
+    Requests,
+}
+
+/// Stands before the statistic of a limit for requests.
+const OF_REQUESTS: &str = "request.";
 
 /// A number of a result that can be compared with a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +57,9 @@ impl fmt::Display for LimitStatistic {
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.scope == LimitScope::Requests {
+            f.write_str(OF_REQUESTS)?;
+        }
         match self.statistic {
             LimitStatistic::Missed => write!(f, "missed>{}", self.above),
             statistic => write!(f, "{statistic}>{}", Span::from_nanos(self.above)),
@@ -63,10 +80,16 @@ pub enum LimitError {
     },
     /// No such statistic.
     #[error(
-        "`{found}` is not a statistic; choose max, mean, missed, loop (how long an event loop did not come back), or a percentile such as p50 or p99.9"
+        "`{found}` is not a statistic; choose max, mean, missed, loop (how long an event loop did not come back), or a percentile such as p50 or p99.9; of requests `request.p99`"
     )]
     Statistic {
         /// What was typed before the `>`.
+        found: String,
+    },
+    /// Requests have no such statistic.
+    #[error("requests have no `{found}`; choose max, mean, or a percentile, such as `request.p99>5ms`")]
+    NotOfRequests {
+        /// What was typed between `request.` and `>`.
         found: String,
     },
     /// The value of a latency limit.
@@ -87,7 +110,14 @@ impl FromStr for Limit {
         let Some((statistic, above)) = text.split_once('>') else {
             return Err(LimitError::Shape { found: text.trim().to_owned() });
         };
-        let statistic = statistic_from(statistic.trim())?;
+        let (scope, statistic) = match statistic.trim().strip_prefix(OF_REQUESTS) {
+            Some(statistic) => (LimitScope::Requests, statistic_from(statistic)?),
+            None => (LimitScope::Threads, statistic_from(statistic.trim())?),
+        };
+        if scope == LimitScope::Requests && matches!(statistic, LimitStatistic::Missed | LimitStatistic::Loop)
+        {
+            return Err(LimitError::NotOfRequests { found: statistic.to_string() });
+        }
         let above = above.trim();
         let above = match statistic {
             LimitStatistic::Missed => {
@@ -95,7 +125,7 @@ impl FromStr for Limit {
             }
             _ => above.parse::<Span>()?.as_nanos(),
         };
-        Ok(Self { statistic, above })
+        Ok(Self { scope, statistic, above })
     }
 }
 
@@ -124,7 +154,9 @@ mod tests {
 
     #[test]
     fn limits_read_back_as_written() {
-        for text in ["max>100us", "p99.9>50us", "mean>1.5ms", "missed>0", "p50>10ns", "loop>20ms"] {
+        for text in
+            ["max>100us", "p99.9>50us", "mean>1.5ms", "missed>0", "p50>10ns", "loop>20ms", "request.p99>5ms"]
+        {
             assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
         }
     }
@@ -138,6 +170,8 @@ mod tests {
             ("p101>5us", "is not a statistic"),
             ("max>100", "has no unit"),
             ("loop>20", "has no unit"),
+            ("request.loop>20ms", "requests have no `loop`"),
+            ("requests.p99>20ms", "is not a statistic"),
             ("missed>5us", "not a count"),
         ] {
             let error = text.parse::<Limit>().unwrap_err().to_string();

@@ -41,13 +41,15 @@ pub enum Part {
     PageFault,
     /// The thread had the CPU and went on with its program; of work, not of wake-ups.
     AtWork,
+    /// The thread had the CPU and answered earlier requests; of requests that wait meanwhile.
+    OtherRequests,
     /// The wake-up was not seen, or seen in part.
     NotSeen,
 }
 
 impl Part {
     /// All parts, in their order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Arming,
         Self::Blocked,
         Self::TimerSlack,
@@ -65,6 +67,7 @@ impl Part {
         Self::Return,
         Self::PageFault,
         Self::AtWork,
+        Self::OtherRequests,
         Self::NotSeen,
     ];
 
@@ -88,6 +91,7 @@ impl Part {
             Self::Return => "return",
             Self::PageFault => "page_fault",
             Self::AtWork => "at_work",
+            Self::OtherRequests => "other_requests",
             Self::NotSeen => "not_seen",
         }
     }

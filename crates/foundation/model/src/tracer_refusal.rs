@@ -84,6 +84,9 @@ pub enum TracerRefusal {
         /// The tracepoint, without its group: `sched_switch`.
         name: String,
     },
+    /// Requests to servers are seen by BPF only.
+    #[error("it does not see requests to servers")]
+    NoRequests,
     /// Big-endian processors are unsupported.
     #[error("the programs for the kernel are made for little-endian processors")]
     Processor,

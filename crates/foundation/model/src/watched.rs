@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CpuHolder, Distribution, EventLoopBlock, IterationsBlock, Ledger, MonotonicTime, Span, TimerLoopBlock,
+    CpuHolder, Distribution, EventLoopBlock, IterationsBlock, Ledger, MonotonicTime, OmittedAnswers, Span,
+    TimerLoopBlock,
 };
 
 /// Who woke a thread, and how often.
@@ -90,6 +91,9 @@ pub struct WatchedBlock {
     /// Its iterations, from timer to timer; absent where no timer of its own wakes it, or nobody saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_loop: Option<TimerLoopBlock>,
+    /// Of requests: answers that are not among them; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted_answers: Option<OmittedAnswers>,
 }
 
 const fn is_none(threads: &u64) -> bool {
@@ -149,6 +153,9 @@ impl WatchedBlock {
         }
         if let Some(timer_loop) = &later.timer_loop {
             self.timer_loop.get_or_insert_default().merge(timer_loop);
+        }
+        if let Some(omitted) = &later.omitted_answers {
+            self.omitted_answers.get_or_insert_default().merge(omitted);
         }
         later.woken_by.iter().for_each(|waker| self.count(&waker.by, waker.count));
         later.handed_on.iter().for_each(|handoff| self.record_handoff(&handoff.through, handoff.count));

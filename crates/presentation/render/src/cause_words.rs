@@ -39,13 +39,22 @@ pub const fn part_in_words(part: Part) -> &'static str {
         Part::Return => "return to the program",
         Part::PageFault => "page faults",
         Part::AtWork => "at work",
+        Part::OtherRequests => "at work for other requests",
         Part::NotSeen => "not seen",
     }
 }
 
+/// It lost its CPU more often than is recorded.
+const INTERRUPTED_WORK: &str = "at work or without its CPU, which is undetermined";
+
 /// Name of a cause.
 pub fn cause_in_words(cause: &WhyCause) -> String {
     let name = cause.name.as_deref().unwrap_or_default();
+    match (cause.kind, cause.part, name) {
+        (CauseKind::LongWork, Some(part), "") => return part_in_words(part).to_owned(),
+        (CauseKind::Undetermined, Some(Part::AtWork), "") => return INTERRUPTED_WORK.to_owned(),
+        _ => {}
+    }
     if cause.kind == CauseKind::Kernel {
         let text = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
         return format!("kernel: {}", text.unwrap_or_default());
@@ -58,7 +67,7 @@ pub fn cause_in_words(cause: &WhyCause) -> String {
 /// The same of an iteration, whose own work is no cause of lateness.
 pub(crate) fn iteration_cause_in_words(cause: &WhyCause) -> String {
     match cause.kind {
-        CauseKind::LongWork if cause.name.is_none() => "at work".to_owned(),
+        CauseKind::LongWork if cause.name.is_none() && cause.part.is_none() => "at work".to_owned(),
         CauseKind::Unexplained => "not seen".to_owned(),
         _ => cause_in_words(cause),
     }

@@ -162,6 +162,9 @@ pub fn caveat(caveat: &Caveat) -> String {
             "{} times the kernel's account of a thread's waiting grew by more than the thread can have waited: since Linux 6.12 it counts some sleep. There the most that it can have waited was taken.",
             count(*bounded)
         ),
+        Caveat::NoRequests => {
+            "No request was seen: nobody sent data to a server of the program, or it does not answer at stream sockets (TCP, Unix).".to_owned()
+        }
         Caveat::ThreadsJoined { count } => format!(
             "{count} threads are not counted separately: at most 64 of one kind of name (numbers aside) and 128 in total are. The rest are in \"(others)\", with the settings of the first of each. To select the ones that matter: `--thread`."
         ),

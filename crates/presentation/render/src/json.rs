@@ -336,7 +336,9 @@ fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Res
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
         rhythm: outcome.rhythm.as_deref().map(Rhythm::numbers),
-        why: outcome.why_late(None).map(|why| why.with_remedies(outcome.policy_in_force(), &findings)),
+        why: outcome
+            .why_late(None)
+            .map(|why| why.with_remedies(outcome.policy_in_force(), outcome.relevant_findings(&findings))),
         limits: checks_of(outcome, analysis, limits).iter().filter_map(limit_entry).collect(),
         caveats: caveat_entries(&outcome.caveats()),
     }

@@ -44,6 +44,7 @@ impl LastRun {
                 if matches!(cause.kind, CauseKind::Undetermined | CauseKind::Unexplained) {
                     unknown += cause.late_ns;
                 }
+                let findings = outcome.relevant_findings(findings);
                 let Some(finding) = remedy(&cause, outcome.policy_in_force(), findings) else { continue };
                 let cause_text = cause_in_words(&cause);
                 match relevant.iter_mut().find(|existing| existing.finding == finding.id) {

@@ -9,7 +9,8 @@ use crate::style::{STOP, paint};
 
 /// Lines for limits that were exceeded or cannot be judged.
 pub fn limit_lines(analysis: &Analysis, checks: &[Check<'_>], limits: &[Limit]) -> Vec<String> {
-    let nothing = limits.iter().filter(|_| checks.is_empty()).map(|limit| nothing_to_judge(*limit));
+    let is_judged = |limit: &&Limit| checks.iter().any(|check| check.limit == Some(**limit));
+    let nothing = limits.iter().filter(|limit| !is_judged(limit)).map(|limit| nothing_to_judge(*limit));
     lines(checks).into_iter().chain(loops_not_judged(analysis, limits)).chain(nothing).collect()
 }
 

@@ -99,6 +99,7 @@ pub(crate) const fn late_after(activation: Activation) -> Option<&'static str> {
         Activation::Event => Some("being woken"),
         Activation::HandedOn => Some("another's timer"),
         Activation::Loop => Some("its due time"),
+        Activation::Request => Some("a request"),
         Activation::Unseen => None,
     }
 }

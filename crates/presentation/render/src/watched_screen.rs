@@ -9,7 +9,7 @@ use crate::prose::wrapped;
 use crate::style::{DIM, paint};
 use crate::watch::{
     Meaning, ThreadRows, activations, event_loops, few_wakeups, has_run, is_accounted_only, loop_lines,
-    run_queue,
+    request_lines, run_queue,
 };
 
 /// Lines of the answer: what a terminal shows without scrolling back.
@@ -71,17 +71,22 @@ fn numbers(analysis: &Analysis, extent: WatchExtent, width: usize) -> String {
     let (accounted, outcomes): (Vec<&Outcome>, Vec<&Outcome>) =
         analysis.outcomes().iter().partition(is_accounted_only);
     let accounted = run_queue::table(accounted, extent.rows, width);
-    let event_loops = event_loops::rows(&outcomes, extent.event_loops, width);
+    let requests = request_lines(&outcomes, width);
+    // Who asked for requests is shown these first.
+    let loops = if requests.is_empty() { extent.event_loops } else { extent.event_loops / 2 };
+    let event_loops = event_loops::rows(&outcomes, loops, width);
+    let requests: String = requests.into_iter().take(extent.causes).map(|text| text + "\n").collect();
     let have_run: Vec<&Outcome> = outcomes.iter().copied().filter(has_run).collect();
     let ThreadRows { shown, .. } = &ThreadRows::choose(&have_run, extent.rows, true);
     if shown.is_empty() {
         return format!("{event_loops}{accounted}");
     }
-    let marked = loop_lines(&have_run, width).into_iter().take(extent.marked).collect::<String>();
+    let marked = if requests.is_empty() { extent.marked } else { extent.marked / 2 };
+    let marked = loop_lines(&have_run, width).into_iter().take(marked).collect::<String>();
     let rows = activations(shown, late, true, width);
     let below = below(&have_run, extent, &rows, shown, width);
     format!(
-        "{rows}{below}\n{event_loops}{}{accounted}",
+        "{rows}{below}\n{requests}{event_loops}{}{accounted}",
         if marked.is_empty() { marked } else { marked + "\n" }
     )
 }

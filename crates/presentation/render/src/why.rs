@@ -91,7 +91,7 @@ fn section<'a>(
         text.push_str(&parts(why, width));
         text.push('\n');
     }
-    let table = CauseTable::new(why, outcome.policy_in_force(), findings);
+    let table = CauseTable::new(why, outcome.policy_in_force(), outcome.relevant_findings(findings));
     text.push_str(&cause_table(&table, width));
     text.push_str(&findings_of(&table, shown, width));
     for worst in why.worst.iter().take(WORST_SHOWN) {

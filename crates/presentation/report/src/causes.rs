@@ -23,7 +23,14 @@ pub(crate) fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, CauseTable<'a
         let is_watched = analysis.header.command == Command::Watch;
         let findings: &[Finding] = if is_watched { &[] } else { &analysis.header.findings };
         let policy = entry.outcome.policy_in_force();
-        Some((*entry, CauseTable::new(&entry.outcome.why_late(None)?, policy, findings)))
+        Some((
+            *entry,
+            CauseTable::new(
+                &entry.outcome.why_late(None)?,
+                policy,
+                entry.outcome.relevant_findings(findings),
+            ),
+        ))
     };
     let mut traced: Vec<_> = entries.iter().filter_map(table).collect();
     traced.sort_by_cached_key(|(entry, _)| Reverse(entry.rank()));

@@ -36,7 +36,7 @@ pub(crate) fn loop_tables(entries: &[Entry<'_>]) -> impl Iterator<Item = ReportT
     event_loop_table(entries).into_iter().chain(slowest_table(entries))
 }
 
-const SLOWEST_CAPTION: &str = "What the longest iterations of loops spent their time with.";
+const SLOWEST_CAPTION: &str = "What the longest iterations of loops, and requests, spent their time with.";
 
 /// One row per cause, the first one of a loop with which iterations these are.
 fn slowest_table(entries: &[Entry<'_>]) -> Option<ReportTable> {
@@ -48,7 +48,7 @@ fn slowest_table(entries: &[Entry<'_>]) -> Option<ReportTable> {
             slowest.causes.into_iter().zip(first).map(|((share, cause), which)| vec![which, cause, share])
         })
         .collect();
-    let headings = ["iterations", "spent with", "share"];
+    let headings = ["which", "spent with", "share"];
     (!rows.is_empty()).then(|| ReportTable::plain(SLOWEST_CAPTION, &headings, 2, rows))
 }
 

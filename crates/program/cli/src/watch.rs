@@ -27,6 +27,7 @@ const LOOP_ABOVE: Span = Span::from_millis(10);
 #[command(after_help = "Examples:\n  \
 howlate watch 4711 --duration 30s\n  \
 howlate watch python3 loop.py\n  \
+howlate watch redis-server --requests --duration 30s\n  \
 howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
 howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option\n  \
 howlate watch --until 'max<1ms: 1 per hour' --thread control_loop 4711")]
@@ -53,6 +54,12 @@ pub struct WatchArgs {
     /// Also watch the processes that it starts, and theirs
     #[arg(long)]
     pub follow: bool,
+    /// Also measure the requests to its servers, from the arrival of their data to the answer; with the processes that it starts
+    ///
+    /// At stream sockets, TCP and Unix: data arrives, a thread takes it up, and a thread begins to send. What the time in between went
+    /// to is followed across threads. Answers of HTTP/2 and to requests that do not wait for each other are counted, but not measured.
+    #[arg(long)]
+    pub requests: bool,
     /// Which wake-ups count as late [default: those above the 99th percentile]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub late_above: Option<Span>,
@@ -68,7 +75,7 @@ pub struct WatchArgs {
     /// An event loop that stays away from its poll for longer counts as not having come back
     #[arg(long, value_name = "LENGTH", default_value_t = LOOP_ABOVE, hide_short_help = true, allow_hyphen_values = true)]
     pub loop_above: Span,
-    /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us', or an event loop this: 'loop>20ms'
+    /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us', an event loop this: 'loop>20ms', or a request this: 'request.p99>5ms'
     #[arg(long, value_name = "LIMIT")]
     pub fail_above: Vec<Limit>,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches
@@ -98,6 +105,11 @@ impl WatchArgs {
         let printing = DetailedPrintArgs { common, details: false };
         let (targets, loop_above) = (vec![process.into()], LOOP_ABOVE);
         Self { targets, loop_above, no_save: true, printing, ..Self::default() }
+    }
+
+    /// Whether child processes are watched as well.
+    pub const fn follows(&self) -> bool {
+        self.follow || self.requests
     }
 
     /// Maximum duration.

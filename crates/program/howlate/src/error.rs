@@ -102,6 +102,10 @@ pub(crate) enum Error {
     Watch(#[from] WatchError),
     #[error("`--tracer {0}` does not see when the threads of a program should have run")]
     TracerCannotWatch(Choice),
+    #[error("requests to servers are seen by the bpf tracer only, which is not available: {0}")]
+    NoRequests(TracerRefusal),
+    #[error("`--tracer {0}` does not see requests to servers")]
+    TracerWithoutRequests(Choice),
     #[error("what processes wait for cannot be seen here: {0}")]
     Waits(TracerRefusal),
     #[error(transparent)]
@@ -250,6 +254,8 @@ impl Error {
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
             Self::TracerCannotWatch(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
+            Self::NoRequests(_) => Some("without `--requests`, `howlate watch` measures what it can here".into()),
+            Self::TracerWithoutRequests(_) => Some("leave `--tracer` out: `--requests` takes bpf".into()),
             Self::Waits(TracerRefusal::NoProc) => None,
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::Tune(TuneError::Session(error)) => session_hint(error),
@@ -314,6 +320,7 @@ impl From<AttachError> for Error {
             AttachError::Program(error) => Self::Watch(error),
             AttachError::Tracer(missing) => Self::from(missing),
             AttachError::NothingVisible(choice) => Self::TracerCannotWatch(choice),
+            AttachError::NoRequests(missing) => Self::NoRequests(missing.refusal),
         }
     }
 }

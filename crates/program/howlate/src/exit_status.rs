@@ -40,7 +40,8 @@ pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> ExitStatus {
     let lines = [limit_lines(analysis, &checks, limits), gate_lines(&checks)].concat();
     stopped.iter().chain(&lines).for_each(|line| eprint_wrapped(line));
     let until_status = until_status(analysis);
-    let limits_judged = limits.is_empty() || is_judged(analysis, &checks);
+    let has_check = |limit: &Limit| checks.iter().any(|check| check.limit == Some(*limit));
+    let limits_judged = limits.is_empty() || is_judged(analysis, &checks) && limits.iter().all(has_check);
     match stopped.is_some() || checks.iter().any(|check| check.verdict == LimitVerdict::No) {
         true => ExitStatus::Exceeded,
         false if until_status == ExitStatus::Exceeded => ExitStatus::Exceeded,

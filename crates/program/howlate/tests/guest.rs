@@ -10,6 +10,8 @@ mod guest_hotplug;
 #[path = "guest_init/mod.rs"]
 mod guest_init;
 
+mod guest_requests;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -57,16 +57,19 @@ pub enum UnknownReason {
     },
 }
 
-/// Checks every limit for every condition; without limits, makes one check for each condition.
+/// Checks every limit for every condition that it is about; without limits, makes one check for each condition.
 pub fn checks<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
     analysis.outcomes().iter().flat_map(|outcome| checks_of(outcome, analysis, limits)).collect()
 }
 
-/// Checks every limit for one condition of `analysis`.
+/// Checks every limit that is about it for one condition of `analysis`.
 pub fn checks_of<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
     match limits {
         [] => vec![Check::judge(outcome, None, analysis)],
-        limits => limits.iter().map(|limit| Check::judge(outcome, Some(*limit), analysis)).collect(),
+        limits => {
+            let of_outcome = limits.iter().filter(|limit| limit.scope == outcome.limit_scope());
+            of_outcome.map(|limit| Check::judge(outcome, Some(*limit), analysis)).collect()
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use howlate_model::{
-    Block, CauseBlock, Caveat, Command, Condition, Distribution, EffectiveSettings, HasProperties, Header,
-    IrregularMessages, Latency, Policy, Property, PropertyValue, SeriesPoint, Span, TurnFailure,
-    TurnFinished, TurnStarted, Usage, WatchedBlock, Work, WorstWakeup,
+    Activation, Block, CauseBlock, Caveat, Command, Condition, Distribution, EffectiveSettings, Finding,
+    HasProperties, Header, IrregularMessages, Latency, LimitScope, Policy, Property, PropertyValue,
+    SeriesPoint, Span, TurnFailure, TurnFinished, TurnStarted, Usage, WatchedBlock, Work, WorstWakeup,
 };
 
 use crate::block_numbers::{BlockNumbers, ConditionBlocks};
@@ -15,7 +15,7 @@ use crate::distinct_caveats::CaveatIndex;
 use crate::periodicity::LateMarks;
 use crate::sequential::{Progress, Tracker};
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
-use crate::watch::Rhythm;
+use crate::watch::{Rhythm, SlowestIterations};
 use crate::{LoadEffect, Summary, Timeline, percentile};
 
 /// Everything measured under one condition.
@@ -326,6 +326,26 @@ impl Outcome {
     /// nothing was traced.
     pub fn why_late(&self, above: Option<Span>) -> Option<Why> {
         Some(self.traces.as_ref()?.why(above.or(self.late_above), &self.turns()))
+    }
+
+    /// Whether it is of requests to a server, as opposed to a thread.
+    pub fn is_of_requests(&self) -> bool {
+        self.condition.work == Work::Watch { mechanism: Activation::Request }
+    }
+
+    /// Which limits are about it.
+    pub fn limit_scope(&self) -> LimitScope {
+        if self.is_of_requests() { LimitScope::Requests } else { LimitScope::Threads }
+    }
+
+    /// Those of `findings` that may help against its lateness. For requests none: the threads that answer them have outcomes of their own.
+    pub fn relevant_findings<'a>(&self, findings: &'a [Finding]) -> &'a [Finding] {
+        if self.is_of_requests() { &[] } else { findings }
+    }
+
+    /// What the slowest requests of a server went to; `None` of threads.
+    pub fn slowest_requests(&self) -> Option<SlowestIterations> {
+        SlowestIterations::of(&self.traces.as_ref().filter(|_| self.is_of_requests())?.ledger)
     }
 
     /// Its latencies along the run.

@@ -87,12 +87,30 @@ struct task_struct___throttled {
 
 /* Registers of a thread when it entered the kernel. */
 struct pt_regs {
-	unsigned long di, orig_ax;
+	unsigned long di, si, orig_ax;
 } KERNEL;
 
 struct pt_regs___arm64 {
 	__u64 regs[31];
 	int syscallno;
+} KERNEL;
+
+struct sock_common {
+	unsigned short skc_family, skc_num;
+	unsigned char skc_state;
+} KERNEL;
+
+struct sock {
+	struct sock_common __sk_common;
+	unsigned short sk_type;
+} KERNEL;
+
+struct socket {
+	struct sock *sk;
+} KERNEL;
+
+struct unix_sock {
+	void *addr;
 } KERNEL;
 
 struct seq_file;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Records of a thread's sleeps, of its start, renaming and end, and of iterations of its event loop;
- * `crates/tracing/trace/src/bpf/{record,lifecycle,iteration}.rs` read them, and distinguish the three by their length.
+/* Records of a thread's sleeps, of its start, renaming and end, of iterations of its event loop, and of requests that it answers;
+ * `crates/tracing/trace/src/bpf/{record,lifecycle,iteration,request}.rs` read them, and distinguish them by their length.
  * Times: CLOCK_MONOTONIC, nanoseconds; 0: not seen. */
 #pragma once
 
@@ -104,4 +104,16 @@ struct iteration {
 	__u32 on; /* the call's argument: of epoll, the file */
 	__u32 frames, looked; /* frames of the program's stack that follow; whether it was sampled */
 	__u64 frame[FRAMES]; /* the innermost first */
+};
+
+/* Data that was there when an answer was begun: what it asks for is not known to be one request. */
+enum requests { ONE, MORE, HTTP2 };
+
+/* Data arrived at a connection to a server; a thread took it up, and a thread began to send an answer. Shorter than a life. */
+struct request {
+	__u64 arrived, taken, answered; /* arrived: 0 where that was not seen */
+	__u32 tid, reader; /* who answers, and who has read the data */
+	__u32 family, port; /* of its own end; a socket of the Unix domain has no port */
+	__u32 several; /* of `enum requests` */
+	__u32 accepted; /* the connection was, as far as was seen; 0: it may be one that the program made itself */
 };

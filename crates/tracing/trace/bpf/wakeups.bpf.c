@@ -5,7 +5,7 @@
  * when the thread goes to sleep again. Each CPU has a ring of occupants with the end of their time, written only while a watched
  * thread waits for that CPU.
  *
- * In the order of the end of a sleep: interrupts, waking, switches; besides these lives, loops and stops. They share the state
+ * In the order of the end of a sleep: interrupts, waking, switches; besides these lives, loops, stops and requests. They share the state
  * between events (state), the occupants of a CPU (ring), the sums of a wait (waiting), throttled groups (throttling), and the
  * record that is sent (sleeps). */
 #include "wakeups/interrupts.h"
@@ -14,5 +14,6 @@
 #include "wakeups/lives.h"
 #include "wakeups/loops.h"
 #include "wakeups/stops.h"
+#include "wakeups/requests.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";

@@ -41,7 +41,7 @@ pub use tier::Tier;
 pub use tracefs::{CpuEventReader, CpuEventsRead};
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
-use howlate_model::{Iteration, LifeEvent, Span, TracedSleep, TracerRefusal, WakeupHookFactory};
+use howlate_model::{Iteration, LifeEvent, Request, Span, TracedSleep, TracerRefusal, WakeupHookFactory};
 
 /// Follows the wake-ups of its processes, and of further threads.
 pub trait Tracer {
@@ -83,6 +83,15 @@ pub trait Tracer {
         Ok(false)
     }
 
+    /// From the next start on, sees the requests that watched threads answer as well.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it, or this tracer does not see them.
+    fn with_requests(&mut self) -> Result<(), TracerRefusal> {
+        Err(TracerRefusal::NoRequests)
+    }
+
     /// Wake-ups without an event: a followed thread left its CPU although it had last been seen asleep.
     fn missed(&self) -> u64 {
         0
@@ -90,6 +99,11 @@ pub trait Tracer {
 
     /// Takes the iterations of event loops that the last [`read`](Self::read) found, in order per thread.
     fn iterations(&mut self) -> Vec<Iteration> {
+        Vec::new()
+    }
+
+    /// Takes the requests whose answers the last [`read`](Self::read) found, in the order of these.
+    fn requests(&mut self) -> Vec<Request> {
         Vec::new()
     }
 

@@ -113,7 +113,8 @@ impl ReschedRequests {
     }
 }
 
-fn fexit<'a>(kernel: &'a mut Ebpf, name: &'static str) -> Result<&'a mut FExit, TracerRefusal> {
+/// A program at the end of a kernel function.
+pub(crate) fn fexit<'a>(kernel: &'a mut Ebpf, name: &'static str) -> Result<&'a mut FExit, TracerRefusal> {
     let program = kernel.program_mut(name).ok_or_else(|| damaged(name))?;
     program.try_into().map_err(|_| damaged(name))
 }

@@ -3,7 +3,7 @@
 use howlate_model::{Caveat, Span, TracerRefusal};
 use howlate_procfs::Root;
 use howlate_system::{GroupFreezes, GroupQuotas};
-use howlate_trace::{Choice, Tracer, TracerMissing};
+use howlate_trace::{Choice, Tier, Tracer, TracerMissing};
 /// Only its marked loops.
 use howlate_watched_program::{MarkedLoops, WatchTarget, WatchedThread, WatchedThreads};
 
@@ -19,10 +19,22 @@ pub struct WatchRequest<'a> {
     pub follow: bool,
     /// Iterations of event loops longer than this are reported.
     pub loop_above: Span,
+    /// Whether requests to its servers are measured.
+    pub requests: bool,
     /// Names of the threads to measure; empty: all.
     pub threads: &'a [String],
     /// `None`: until the program ends.
     pub duration: Option<Span>,
+}
+
+impl WatchRequest<'_> {
+    /// The error for the options: whoever asks for requests need not have asked for a tracer.
+    fn refusal(&self, error: AttachError) -> AttachError {
+        match error {
+            AttachError::Tracer(missing) if self.requests => AttachError::NoRequests(missing),
+            error => error,
+        }
+    }
 }
 
 /// What is visible of a program.
@@ -84,12 +96,17 @@ impl Attachment {
         kernel: &str,
         target: &mut WatchTarget,
     ) -> Result<Self, AttachError> {
-        let ChosenTracer { mut tracer, mut schedstats, no_tracer_reason, caveats } =
-            ChosenTracer::choose(request.tracer, target)?;
+        let choice = if request.requests { Choice::Only(Tier::Bpf) } else { request.tracer };
+        let chosen = ChosenTracer::choose(choice, target).map_err(|error| request.refusal(error))?;
+        let ChosenTracer { mut tracer, mut schedstats, no_tracer_reason, caveats } = chosen;
         let mut threads = WatchedThreads::new(Root::live(), target.pid(), request.follow);
         let mut followed = FollowedThreads::new(request.threads, kernel);
+        if request.requests {
+            followed.with_requests(target.pid());
+        }
         match &mut tracer {
-            Some(tracer) => attach(tracer.as_mut(), request, &mut threads, &mut followed)?,
+            Some(tracer) => attach(tracer.as_mut(), request, &mut threads, &mut followed)
+                .map_err(|missing| request.refusal(missing.into()))?,
             None => drop(threads.update()),
         }
         schedstats.iter_mut().for_each(|schedstats| schedstats.set_start(&threads.all()));
@@ -137,6 +154,9 @@ fn attach(
         tracer.with_children().map_err(refused)?;
     }
     tracer.with_loops(request.loop_above).map_err(refused)?;
+    if request.requests {
+        tracer.with_requests().map_err(refused)?;
+    }
     tracer.start().map_err(refused)?;
     for thread in threads.update().started {
         follow(tracer, &thread).map_err(refused)?;

@@ -18,6 +18,8 @@ pub enum AttachError {
     Tracer(TracerMissing),
     /// The chosen tracer does not see wake-ups.
     NothingVisible(Choice),
+    /// Requests are to be measured, which only BPF sees, and that is not available.
+    NoRequests(TracerMissing),
 }
 
 impl From<WatchError> for AttachError {

@@ -9,7 +9,8 @@ use howlate_analyse::watch::{
 use howlate_linux::{clock, sched};
 use howlate_model::{
     Activation, CauseKind, Condition, EffectiveSettings, Iteration, LateWakeup, Latency, LifeEvent,
-    LifeEventKind, Line, MonotonicTime, Policy, Priority, Segment, Span, TracedSleep, TurnStarted, Work,
+    LifeEventKind, Line, MonotonicTime, Policy, Priority, Request, Segment, ServerSocket, Span, TracedSleep,
+    TurnStarted, WakeupBreakdown, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watched_program::{
@@ -17,6 +18,7 @@ use howlate_watched_program::{
 };
 
 use crate::event_loops::{EventLoops, IterationOwner, PendingIteration};
+use crate::requests::Requests;
 
 /// Name of a thread that had ended before its name was read.
 const ENDED_NAME: &str = "(ended)";
@@ -47,6 +49,8 @@ pub(crate) struct FollowedThreads {
     /// Of threads that made others late; `None`: not a real-time thread.
     priorities: HashMap<u32, Option<Priority>>,
     event_loops: EventLoops,
+    /// Requests to its servers, where these are measured.
+    requests: Option<Requests>,
     /// Wake-ups above `late_above`.
     late: Vec<LateWakeup>,
     late_above: Option<Latency>,
@@ -75,9 +79,15 @@ impl FollowedThreads {
             iterations: TimerIterations::default(),
             priorities: HashMap::new(),
             event_loops: EventLoops::default(),
+            requests: None,
             late: Vec::new(),
             late_above: None,
         }
+    }
+
+    /// Measures requests to servers in the network namespace of `process` as well.
+    pub(crate) fn with_requests(&mut self, process: u32) {
+        self.requests = Some(Requests::new(process));
     }
 
     /// A thread has started.
@@ -142,6 +152,7 @@ impl FollowedThreads {
             .for_each(|state| state.turns.record_sleep(sleep.clone()));
         awakening.iter_mut().for_each(|awakening| self.complete_causes(&mut awakening.parts.wakeup.parts));
         self.event_loops.add_past_sleep(sleep);
+        self.requests.iter_mut().for_each(|requests| requests.add_past_sleep(sleep));
         let iteration = self.iterations.record_sleep(sleep, awakening.as_ref());
         let mut lines: Vec<Line> =
             awakening.iter().flat_map(|awakening| self.record_wakeup(tid, awakening, watched)).collect();
@@ -181,8 +192,64 @@ impl FollowedThreads {
             condition = Some(thread.condition());
             thread.record_wakeup(awakening);
         });
-        condition.into_iter().for_each(|condition| self.note_late(condition, tid, awakening));
+        condition.into_iter().for_each(|condition| self.note_late(condition, tid, &awakening.parts.wakeup));
         lines
+    }
+
+    /// An answer of a thread.
+    pub(crate) fn add_request(&mut self, request: &Request) {
+        let thread = self.identities.name(request.tid).unwrap_or_default();
+        let is_selected = thread.is_empty() || self.identities.is_selected(thread);
+        self.requests
+            .iter_mut()
+            .filter(|_| is_selected)
+            .for_each(|requests| requests.add(request, clock::now()));
+    }
+
+    /// Records the requests of which all is known by now; returns the first lines of new conditions.
+    pub(crate) fn settle_requests(&mut self, now: MonotonicTime) -> Vec<Line> {
+        let Some(mut requests) = self.requests.take() else { return Vec::new() };
+        let mut lines = Vec::new();
+        for (tid, mut request) in requests.settle(now) {
+            let (index, new) = self.service(tid, request.socket);
+            lines.extend(new);
+            if let Ok(breakdown) = &mut request.parts {
+                self.complete_causes(&mut breakdown.parts);
+            }
+            self.threads[index].record_request(&request);
+            if let Ok(breakdown) = &request.parts {
+                self.note_late(self.threads[index].condition(), tid, breakdown);
+            }
+        }
+        for (tid, socket, omitted) in requests.take_omitted() {
+            let (index, new) = self.service(tid, socket);
+            lines.extend(new);
+            self.threads[index].record_omitted_answers(&omitted);
+        }
+        self.requests = Some(requests);
+        lines
+    }
+
+    /// Whether requests are measured, and there was none.
+    pub(crate) fn lacks_requests(&self) -> bool {
+        self.requests.is_some() && !self.conditions.keys().any(|(_, kind)| *kind == Activation::Request)
+    }
+
+    /// The index of a server's end of connections, which a thread has answered at, and the first lines of a new condition.
+    fn service(&mut self, tid: u32, socket: ServerSocket) -> (usize, Vec<Line>) {
+        let name = match socket {
+            ServerSocket::Port(port) => format!("port {port}"),
+            ServerSocket::Unix => "Unix sockets".to_owned(),
+        };
+        let identity = ThreadIdentity { name, number: 0, is_joined: true };
+        let (index, lines) = match self.conditions.get(&(identity.clone(), Activation::Request)) {
+            Some(index) => (*index, Vec::new()),
+            None => self.add(tid, identity, Activation::Request, None),
+        };
+        if self.counted.insert((tid, Activation::Request)) {
+            self.threads[index].add_thread();
+        }
+        (index, lines)
     }
 
     /// From now on, later wake-ups than `above` get a timeline.
@@ -200,8 +267,7 @@ impl FollowedThreads {
         late
     }
 
-    fn note_late(&mut self, condition: u32, tid: u32, awakening: &Awakening) {
-        let wakeup = &awakening.parts.wakeup;
+    fn note_late(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown) {
         if self.late_above.is_some_and(|above| wakeup.latency > above) && self.late.len() < MAX_LATE {
             let name =
                 self.identities.name(tid).or_else(|| Some(self.names.get(condition as usize)?.as_str()));
@@ -360,9 +426,10 @@ impl FollowedThreads {
             let completed: Vec<CompletedTurn> = if is_end { turns.end() } else { turns.settle(now) };
             completed.iter().for_each(|turn| threads[*index].record_turn(turn));
             let condition = threads[*index].condition();
-            late.extend(completed.into_iter().filter_map(|turn| Some((condition, *tid, turn.awakening?))));
+            let awakenings = completed.into_iter().filter_map(|turn| turn.awakening);
+            late.extend(awakenings.map(|awakening| (condition, *tid, awakening.parts.wakeup)));
         }
-        late.iter().for_each(|(condition, tid, awakening)| self.note_late(*condition, *tid, awakening));
+        late.iter().for_each(|(condition, tid, wakeup)| self.note_late(*condition, *tid, wakeup));
     }
 
     fn add(
@@ -396,6 +463,7 @@ impl FollowedThreads {
         self.chains.forget(tid);
         self.iterations.forget(tid);
         self.event_loops.forget(tid);
+        self.requests.iter_mut().for_each(|requests| requests.forget(tid));
         self.ending.push(tid);
     }
 

@@ -11,6 +11,7 @@ mod event_loops;
 mod followed_threads;
 mod loop_sleeps;
 mod program_facts;
+mod requests;
 mod schedstats;
 mod session;
 

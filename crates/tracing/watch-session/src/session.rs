@@ -268,6 +268,8 @@ impl WatchSession {
         let mut iterations = tracer.iterations();
         iterations.retain(|iteration| is_own(iteration.tid, iteration.from));
         lives.iter_mut().for_each(|lives| lives.retain(|life| !threads.is_of_another(life.tid, life.at)));
+        let mut requests = tracer.requests();
+        requests.retain(|request| is_own(request.tid, request.answered));
         let reports_threads = lives.is_some();
         match is_traced {
             true => process_in_order(sleeps, iterations, lives.unwrap_or_default(), followed, threads)
@@ -278,6 +280,7 @@ impl WatchSession {
                 .flat_map(|sleep| followed.add_unseen_sleep(sleep, threads))
                 .for_each(|line| recorder.keep(&line)),
         }
+        requests.iter().for_each(|request| followed.add_request(request));
         self.lost = self.lost.saturating_add(lost);
         if lost > 0 {
             self.priority.restore();
@@ -307,6 +310,7 @@ impl WatchSession {
             until,
             &mut self.attachment.threads,
         ));
+        lines.extend(self.attachment.followed.settle_requests(until));
         lines.iter().for_each(|line| self.recorder.keep(line));
     }
 
@@ -440,6 +444,9 @@ impl WatchSession {
         let limited_waits = self.attachment.schedstats.as_ref().map_or(0, SchedstatReader::limited_waits);
         if limited_waits > 0 {
             self.recorder.caveat(Caveat::WaitsBounded { count: limited_waits });
+        }
+        if self.attachment.followed.lacks_requests() {
+            self.recorder.caveat(Caveat::NoRequests);
         }
         if self.attachment.followed.joined() > 0 {
             self.recorder.caveat(Caveat::ThreadsJoined { count: self.attachment.followed.joined() });

@@ -160,6 +160,8 @@ pub enum Caveat {
         /// How often.
         count: u64,
     },
+    /// Requests to servers were to be measured, and none was answered.
+    NoRequests,
     /// A watched program had more threads than are told apart: the others of a kind of name are counted together.
     ThreadsJoined {
         /// How many are not told apart.

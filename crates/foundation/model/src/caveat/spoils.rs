@@ -41,6 +41,7 @@ impl Caveat {
             | Self::ProcessesNotFollowed { .. }
             | Self::ThreadsFoundLate { .. }
             | Self::WaitsBounded { .. }
+            | Self::NoRequests
             | Self::ThreadsJoined { .. }
             | Self::LoopsNotMeasured { .. }
             | Self::SpansLost { .. }

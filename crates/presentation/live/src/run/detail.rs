@@ -78,12 +78,12 @@ pub(super) fn causes(row: Option<&LoopOutcomes<'_>>, findings: &[Finding]) -> Li
         LiveColumn::number("wake-ups", 8, 2),
         LiveColumn::number("largest", 8, 1),
     ];
-    let late = row.and_then(|row| Some((row.why_late(None)?, row.first().policy_in_force())));
-    let Some((late, policy)) = late else {
+    let late = row.and_then(|row| Some((row.why_late(None)?, row.first())));
+    let Some((late, first)) = late else {
         let empty_text = "Its turns that are traced come later.".to_owned();
         return LiveTable { title: "causes".to_owned(), columns, rows: Vec::new(), empty_text };
     };
-    let causes = CauseTable::new(&late, policy, findings);
+    let causes = CauseTable::new(&late, first.policy_in_force(), first.relevant_findings(findings));
     let row = |(number, cause): (u64, &howlate_render::CauseRow<'_>)| LiveTableRow {
         key: number,
         cells: cause.cells().map(LiveCell::text).into(),

@@ -125,8 +125,9 @@ fn event_loop_advice(analysis: &Analysis) -> impl Iterator<Item = AdviceText> {
 fn advice<'a>(loops: &'a [LateLoop<'_>], findings: &'a [Finding]) -> Vec<FindingAdvice<'a>> {
     let mut all: Vec<FindingAdvice<'a>> = Vec::new();
     for late_loop in loops {
-        let (policy, condition) =
-            (late_loop.together.first().policy_in_force(), &late_loop.together.first().condition);
+        let first = late_loop.together.first();
+        let (policy, condition, findings) =
+            (first.policy_in_force(), &first.condition, first.relevant_findings(findings));
         for family in families(&late_loop.why) {
             let Some(finding) = remedy(&family.cause, policy, findings) else { continue };
             let (late_ns, who) = (family.cause.late_ns, family_in_words(&family));

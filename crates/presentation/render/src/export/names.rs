@@ -1,7 +1,7 @@
 //! Titles and findings of checks, for all exports.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, UnknownReason};
-use howlate_model::{Latency, Limit, LimitStatistic, Span, Work};
+use howlate_model::{Latency, Limit, LimitScope, LimitStatistic, Span, Work};
 use jiff::Timestamp;
 
 use crate::caveat;
@@ -18,11 +18,16 @@ pub(super) fn title(check: &Check<'_>) -> String {
 pub(super) fn demand(limit: Option<Limit>) -> String {
     match limit {
         None => "measured as asked".to_owned(),
-        Some(Limit { statistic: LimitStatistic::Missed, above }) => format!("missed periods at most {above}"),
-        Some(Limit { statistic: LimitStatistic::Loop, above }) => {
+        Some(Limit { statistic: LimitStatistic::Missed, above, .. }) => {
+            format!("missed periods at most {above}")
+        }
+        Some(Limit { statistic: LimitStatistic::Loop, above, .. }) => {
             format!("event loop away at most {}", Span::from_nanos(above))
         }
-        Some(Limit { statistic, above }) => format!("{statistic} at most {}", Span::from_nanos(above)),
+        Some(Limit { scope: LimitScope::Requests, statistic, above }) => {
+            format!("{statistic} of requests at most {}", Span::from_nanos(above))
+        }
+        Some(Limit { statistic, above, .. }) => format!("{statistic} at most {}", Span::from_nanos(above)),
     }
 }
 

@@ -89,6 +89,7 @@ const fn compared_time(activation: Activation) -> &'static str {
         Activation::Timer => "how late they are from the time that the timer was set to",
         Activation::HandedOn => "where a deadline was handed on, from that",
         Activation::Loop => "how late the iterations of marked loops begin",
+        Activation::Request => "how long requests take from the arrival of their data to the answer",
         Activation::Event | Activation::Unseen => {
             "how long they take from the moment at which a thread was woken"
         }

@@ -39,6 +39,7 @@ use crate::style::{DIM, HEADING, paint};
 use crate::table::{TableUnit, TextTable};
 use crate::untrusted_text::legible;
 use rows::{subject, tid_of};
+pub(crate) use slowest_iterations::of_requests as request_lines;
 
 /// Most threads with a row: in all, and on one screen.
 const MOST_SHOWN: usize = 40;
@@ -67,7 +68,7 @@ pub(crate) fn tables(analysis: &Analysis, detail: Detail, width: usize) -> Strin
         .folded()
         .map_or_else(String::new, |text| format!("{}\n", wrapped(&format!("{text}: {how}."), width, 0)));
     let shown = rows.shown.as_slice();
-    let marked: String = loop_lines(shown, width).concat();
+    let marked: String = [request_lines(shown, width), loop_lines(shown, width)].concat().concat();
     let marked = if marked.is_empty() { marked } else { marked + "\n" };
     let wakers = if is_full { wakers(shown, width) } else { String::new() };
     let table = activations(shown, late, !is_full, width);

@@ -15,6 +15,8 @@ use crate::result_columns::P99;
 /// Importance of a row, most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
+    /// Requests, which were asked for.
+    Requests,
     /// A thread of real-time priority with a period.
     RealTime,
     /// A thread with periodic timers, or whose loop is marked by its program.
@@ -36,6 +38,7 @@ impl Rank {
         let has_period = rhythm.and_then(Rhythm::period).is_some();
         let is_strict = rhythm.and_then(Rhythm::missed).is_some() && has_period;
         match outcome.condition.work {
+            _ if outcome.is_of_requests() => Self::Requests,
             _ if outcome.policy_in_force().is_realtime() && has_period => Self::RealTime,
             Work::Watch { mechanism: Activation::Loop } => Self::Strict,
             _ if is_strict => Self::Strict,
@@ -56,6 +59,10 @@ type Subject = (Option<u32>, Option<String>, u32, Option<String>);
 
 pub(super) fn subject(outcome: &Outcome) -> Subject {
     let setting = outcome.condition.tuned.as_ref().map(ToString::to_string);
+    // Any thread may have answered requests.
+    if outcome.is_of_requests() {
+        return (None, outcome.condition.name.clone(), u32::MAX, setting);
+    }
     match tid_of(outcome) {
         Some(tid) => (Some(tid), None, 0, setting),
         None => (None, outcome.condition.name.clone(), outcome.condition.thread, setting),
@@ -64,6 +71,9 @@ pub(super) fn subject(outcome: &Outcome) -> Subject {
 
 /// The id of the thread; `None` where the row sums up several threads.
 pub(super) fn tid_of(outcome: &Outcome) -> Option<u32> {
+    if outcome.is_of_requests() {
+        return None;
+    }
     let is_one = outcome.rhythm.as_deref().and_then(Rhythm::threads).is_none_or(|threads| threads == 1);
     outcome.in_force.as_ref().map(|in_force| in_force.tid).filter(|tid| is_one && *tid != 0)
 }

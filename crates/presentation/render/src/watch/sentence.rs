@@ -1,8 +1,9 @@
 //! How late the latest thread was, and why, in a sentence.
 
 use howlate_analyse::cause::{Family, Why, WhyCause, families};
+use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Outcome, percentile};
-use howlate_model::{Activation, CauseKind, Latency, Part, Span, Work};
+use howlate_model::{Activation, CauseKind, Latency, OmittedAnswers, Part, Span, Work};
 
 use super::rows::{Rank, ranked};
 use super::{name, overdue};
@@ -34,7 +35,7 @@ pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Vec<(bool, St
         .iter()
         .max_by_key(|(_, outcome)| p99(outcome))
         .filter(|(_, outcome)| is_much_later(outcome));
-    let has_deadline = |rank: Rank| matches!(rank, Rank::RealTime | Rank::Strict);
+    let has_deadline = |rank: Rank| matches!(rank, Rank::Requests | Rank::RealTime | Rank::Strict);
     let sentence = |rank: Rank, outcome: &Outcome| Some((has_deadline(rank), describe(outcome, late)?));
     let first = sentence(*rank, first);
     first.into_iter().chain(latest.and_then(|(rank, outcome)| sentence(*rank, outcome))).collect()
@@ -63,9 +64,30 @@ fn describe(outcome: &Outcome, late: Option<Span>) -> Option<String> {
         Work::Watch { mechanism: Activation::Loop } => {
             format!("{name}'s iterations begin {p50} late; {rare}.")
         }
+        Work::Watch { mechanism: Activation::Request } => requests(outcome, &name, p50, &rare),
         _ => format!("{name}'s timers fire {p50} late{slack}; {rare}."),
     };
     Some(late + &after_the_next(outcome) + &missed(outcome))
+}
+
+/// `1 204 requests at port 6379 took 279 µs at the median; 1 in 100 more than 2.90 ms, because hog had the CPU (71 %).`
+fn requests(outcome: &Outcome, name: &str, p50: Latency, rare: &str) -> String {
+    let omitted = outcome.rhythm.as_deref().and_then(Rhythm::omitted_answers).map(omitted_answers);
+    let omitted = omitted.flatten().map_or_else(String::new, |omitted| format!(" {omitted}"));
+    format!("{} requests at {name} took {p50} at the median; {rare}.{omitted}", count(outcome.count()))
+}
+
+/// Answers that are not among the requests, and why.
+fn omitted_answers(omitted: &OmittedAnswers) -> Option<String> {
+    let reasons = [
+        (omitted.http2, "of HTTP/2, which answers several requests at once"),
+        (omitted.more_data, "begun when more data had arrived, of which it is not known what it asks for"),
+        (omitted.arrival_not_seen, "to requests whose arrival was not seen"),
+    ];
+    let reasons = reasons.iter().filter(|(number, _)| *number > 0);
+    let reasons: Vec<String> =
+        reasons.map(|(number, reason)| format!("{} {reason}", count(*number))).collect();
+    (!reasons.is_empty()).then(|| format!("Not among them: answers {}.", reasons.join(", ")))
 }
 
 /// Iterations that began after the next was due. A loop that catches up misses no period.
@@ -134,6 +156,12 @@ fn reason(family: &Family) -> Option<String> {
         CauseKind::IdleExit => "its CPU had to leave an idle state".to_owned(),
         CauseKind::TimerSlack => "the kernel may delay its timers by their slack".to_owned(),
         CauseKind::Throttled => "its control group had used up its quota".to_owned(),
+        CauseKind::LongWork if family.cause.part == Some(Part::AtWork) => {
+            "the thread that answers was at work".to_owned()
+        }
+        CauseKind::LongWork if family.cause.part == Some(Part::OtherRequests) => {
+            "the thread that answers was at work for other requests".to_owned()
+        }
         CauseKind::LongWork if name.is_empty() => "its own work took too long".to_owned(),
         CauseKind::LongWork => format!("{name}, which wakes it, was at work"),
         CauseKind::Lock | CauseKind::SystemCall if !family.cause.through.is_empty() => {

@@ -39,10 +39,22 @@ pub(super) fn of_other_loops(outcomes: &[&Outcome], width: usize) -> Vec<String>
     other_loops(outcomes).iter().map(|slowest| slowest.text(width)).collect()
 }
 
-/// The longest iterations of marked loops, then of those others that waited for something.
+/// What the slowest requests of each server spent their time with.
+pub(crate) fn of_requests(outcomes: &[&Outcome], width: usize) -> Vec<String> {
+    requests(outcomes).map(|slowest| slowest.text(width)).collect()
+}
+
+/// The slowest requests, the longest iterations of marked loops, then of those others that waited for something.
 pub fn slowest_iterations(outcomes: &[&Outcome]) -> Vec<SlowestOfLoop> {
     let marked = outcomes.iter().filter_map(|outcome| SlowestOfLoop::of_marked(outcome));
-    marked.chain(other_loops(outcomes)).collect()
+    requests(outcomes).chain(marked).chain(other_loops(outcomes)).collect()
+}
+
+fn requests(outcomes: &[&Outcome]) -> impl Iterator<Item = SlowestOfLoop> {
+    let of = |outcome: &&Outcome| {
+        Some(SlowestOfLoop::new("requests at", &name(outcome), &outcome.slowest_requests()?))
+    };
+    outcomes.iter().filter_map(of)
 }
 
 fn other_loops(outcomes: &[&Outcome]) -> Vec<SlowestOfLoop> {
@@ -60,7 +72,9 @@ fn other_loops(outcomes: &[&Outcome]) -> Vec<SlowestOfLoop> {
         .filter(|(_, slowest)| waited(slowest) as f64 >= LEAST_WAITING * slowest.late.total_ns as f64)
         .collect();
     all.sort_by_key(|(_, slowest)| Reverse(waited(slowest)));
-    all.iter().map(|(outcome, slowest)| SlowestOfLoop::new(&name(outcome), slowest)).collect()
+    all.iter()
+        .map(|(outcome, slowest)| SlowestOfLoop::new("iterations of", &name(outcome), slowest))
+        .collect()
 }
 
 fn is_marked_loop(outcome: &Outcome) -> bool {
@@ -83,22 +97,19 @@ fn is_wait(cause: &WhyCause) -> bool {
 impl SlowestOfLoop {
     fn of_marked(outcome: &Outcome) -> Option<Self> {
         let turns = outcome.rhythm.as_deref()?.turns()?;
-        Some(Self::new(&name(outcome), &SlowestIterations::of(&turns.ledger)?))
+        Some(Self::new("iterations of", &name(outcome), &SlowestIterations::of(&turns.ledger)?))
     }
 
-    fn new(name: &str, slowest: &SlowestIterations) -> Self {
+    /// `what`: `iterations of`.
+    fn new(what: &str, name: &str, slowest: &SlowestIterations) -> Self {
         let all = slowest.decomposed.saturating_add(slowest.not_decomposed);
         let above = Latency::from_span(slowest.late.above);
         let longest = slowest.late.count;
         let which = match longest {
-            _ if longest == all => format!("The {} iterations of {name}", count(all)),
-            1 => format!("The longest of {} iterations of {name}", count(all)),
+            _ if longest == all => format!("The {} {what} {name}", count(all)),
+            1 => format!("The longest of {} {what} {name}", count(all)),
             _ => {
-                format!(
-                    "The longest {} of {} iterations of {name} ({above} or more)",
-                    count(longest),
-                    count(all)
-                )
+                format!("The longest {} of {} {what} {name} ({above} or more)", count(longest), count(all))
             }
         };
         let causes = slowest.causes.iter().filter(|cause| cause.share >= LEAST_SHARE).take(MOST_CAUSES);
@@ -162,7 +173,9 @@ mod tests {
         ]));
         let of_longest = |ledger: &Ledger| {
             let slowest = SlowestIterations::of(ledger);
-            slowest.map_or_else(String::new, |slowest| SlowestOfLoop::new("client", &slowest).text(90))
+            slowest.map_or_else(String::new, |slowest| {
+                SlowestOfLoop::new("iterations of", "client", &slowest).text(90)
+            })
         };
         assert_eq!(
             of_longest(&ledger),

@@ -12,6 +12,7 @@ mod marked_loops;
 mod periodicity;
 mod record;
 mod recorded_all;
+mod requests;
 mod selfcheck;
 mod slowest_iterations;
 mod spans;

@@ -284,6 +284,10 @@ struct ThreadRow<'a> {
 impl<'a> ThreadRow<'a> {
     fn read(outcome: &'a Outcome, analysis: &Analysis, program: &WatchedProgram) -> Option<Self> {
         let Work::Watch { .. } = outcome.condition.work else { return None };
+        // Several threads may answer requests: each has a row of its own.
+        if outcome.is_of_requests() {
+            return None;
+        }
         let in_force = outcome.in_force.as_ref();
         let is_one = outcome.rhythm.as_deref().and_then(Rhythm::threads).is_none_or(|threads| threads == 1);
         let tid = in_force.map(|in_force| in_force.tid).filter(|tid| is_one && *tid != 0);

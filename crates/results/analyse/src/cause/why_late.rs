@@ -86,7 +86,8 @@ pub struct WhyCause {
     /// Its name; for the kernel's own way the part's; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where on the way, if nobody knows who it was, or if a thread went on after a lazy request to leave the CPU.
+    /// Where on the way, if nobody knows who it was, if a thread went on after a lazy request to leave the CPU, or if it was at work, which
+    /// may be for other requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
     /// Whether it is a thread of real-time priority, or several of one name.
@@ -246,7 +247,8 @@ impl WhyCause {
             };
             let is_unknown = cause.kind == CauseKind::Undetermined && name.is_empty();
             let is_lazy = cause.part == Part::LazyPreemption && cause.kind == CauseKind::Thread;
-            let part = (is_unknown || is_lazy).then_some(cause.part);
+            let is_work = matches!(cause.part, Part::AtWork | Part::OtherRequests);
+            let part = (is_unknown || is_lazy || is_work).then_some(cause.part);
             let (call, through, via) = (cause.call.clone(), cause.through.clone(), cause.via.clone());
             by_key
                 .entry((cause.kind, name, part, cause.real_time, cause.own, call, through, via))

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use howlate_model::{Limit, LimitStatistic, Span};
+use howlate_model::{Limit, LimitScope, LimitStatistic, Span};
 
 use super::recording::{SimulatedRun, track};
 use super::series::{LatencyGenerator, Series};
@@ -29,7 +29,11 @@ pub fn gates(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTa
     let limits = EXCEEDING_SHARES.map(|share| {
         let above = reference[((1.0 - share) * (reference.len() - 1) as f64) as usize];
         let exceed = reference.iter().filter(|p99| **p99 > above).count();
-        (share, Limit { statistic: P99, above }, exceed as f64 / reference.len() as f64)
+        (
+            share,
+            Limit { scope: LimitScope::Threads, statistic: P99, above },
+            exceed as f64 / reference.len() as f64,
+        )
     });
     let scope = Scope::of_run(series, Span::from_millis(wakeups));
     run_trials(seeds, |seed| {

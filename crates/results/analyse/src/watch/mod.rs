@@ -2,9 +2,11 @@
 //!
 //! `observed_wakeup` reads one sleep; `wakeup_chains` follows deadlines that threads pass along, and `passed_deadlines` tells
 //! which of several; `grid` finds strict rhythms; `thread` sums up one thread; `rhythm` reads those sums from a recording. For
+//! requests to servers, `answers` says what their time went to. For
 //! loops that a program has marked, `loop_turns` does what `observed_wakeup` does for sleeps, `due` infers when iterations
 //! were due, and `deadlines` finds those that were not done in time.
 
+mod answers;
 mod deadlines;
 mod due;
 mod grid;
@@ -17,6 +19,7 @@ mod thread;
 mod timer_iterations;
 mod wakeup_chains;
 
+pub use answers::{AnsweredRequest, AnsweringThread};
 pub use deadlines::{Deadlines, MissedDeadline};
 pub use iteration_parts::{IterationParts, LoopParts};
 pub use loop_turns::{CompletedTurn, LoopTurns};

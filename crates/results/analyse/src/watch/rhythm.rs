@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use howlate_model::{
     CauseKind, Distribution, Drift, EventLoopBlock, HandoffCount, IterationTime, IterationWait,
-    IterationsBlock, Ledger, LongIteration, LongestIteration, LoopWait, Span, SpanBlock, StallReason,
-    StallSite, StallTotal, TimerLoopBlock, WakerCount, WatchedBlock,
+    IterationsBlock, Ledger, LongIteration, LongestIteration, LoopWait, OmittedAnswers, Span, SpanBlock,
+    StallReason, StallSite, StallTotal, TimerLoopBlock, WakerCount, WatchedBlock,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,6 +57,9 @@ pub struct RhythmNumbers {
     /// Its iterations, from timer to timer; absent where no timer of its own wakes it, or nobody saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_loop: Option<TimerLoopNumbers>,
+    /// Of requests: answers that are not among them; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omitted_answers: Option<OmittedAnswers>,
 }
 
 /// The iterations of a thread that its own timer wakes, as they are published. Names are added to, never changed.
@@ -328,6 +331,11 @@ impl Rhythm {
         self.block.timer_loop.as_ref()
     }
 
+    /// Of requests: answers that are not among them.
+    pub const fn omitted_answers(&self) -> Option<&OmittedAnswers> {
+        self.block.omitted_answers.as_ref()
+    }
+
     /// The drift of a loop that sleeps for a length instead of until a time; `None` if it does not, or its times do not show it.
     pub fn sleeps_for_length(&self) -> Option<LengthSleeps> {
         let is_strict = self.missed().is_some();
@@ -349,6 +357,7 @@ impl Rhythm {
             run_queue: self.run_queue(),
             event_loop: self.event_loop().map(event_loop),
             timer_loop: self.timer_loop().map(|block| timer_loop(block, self.sleeps_for_length())),
+            omitted_answers: self.omitted_answers().copied(),
         }
     }
 }

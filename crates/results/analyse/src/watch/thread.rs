@@ -4,11 +4,11 @@ use std::mem::{replace, take};
 
 use howlate_model::{
     Activation, Block, CauseBlock, EventLoopBlock, Iteration, IterationsBlock, Latency, Ledger, Line,
-    LoopIteration, MonotonicTime, RunQueueBlock, Span, SpanTime, Wakeup, WatchedBlock,
+    LoopIteration, MonotonicTime, OmittedAnswers, RunQueueBlock, Span, SpanTime, Wakeup, WatchedBlock,
 };
 
 use super::grid::RhythmGrid;
-use super::{Awakening, CompletedTurn, TimerIteration};
+use super::{AnsweredRequest, Awakening, CompletedTurn, TimerIteration};
 
 /// The wake-ups of one thread by one kind of activation, as one condition of a recording has them.
 #[derive(Debug)]
@@ -138,6 +138,21 @@ impl ThreadSummary {
         }
     }
 
+    /// Takes the next request that was answered.
+    pub fn record_request(&mut self, request: &AnsweredRequest) {
+        self.block.record(Wakeup { expected: request.arrived, ran: request.answered }, None);
+        match &request.parts {
+            Ok(breakdown) => self.ledger.add(breakdown),
+            Err(reason) => self.ledger.add_undecomposed(request.latency(), *reason),
+        }
+        (self.count, self.worst) = (self.count + 1, self.worst.max(request.latency()));
+    }
+
+    /// Answers that are not among its requests.
+    pub fn record_omitted_answers(&mut self, omitted: &OmittedAnswers) {
+        self.rhythm.omitted_answers.get_or_insert_default().merge(omitted);
+    }
+
     /// Takes the next iteration of its event loop. One longer than `above` counts as long, and `function` is where it was then;
     /// `shared_by` threads wait on the same events.
     pub fn record_loop_iteration(
@@ -224,6 +239,7 @@ impl ThreadSummary {
         if self.ledger.is_empty() {
             let is_known =
                 rhythm.run_queue.is_some() || rhythm.has_iterations() || rhythm.event_loop.is_some();
+            let is_known = is_known || rhythm.omitted_answers.is_some();
             return is_known.then(|| Line::Watched(Box::new(rhythm))).into_iter().collect();
         }
         let why = CauseBlock {

@@ -82,6 +82,8 @@ int BPF_PROG(call_begins, void *regs, long number)
 	struct loop *l = &s->loop;
 	l->in = number;
 	l->sees_calls = 1;
+	if (requests.are_followed)
+		l->called = bpf_ktime_get_ns();
 	if (!call || call->rank < l->rank)
 		return 0;
 	if (l->iteration.from && call->rank == l->rank)

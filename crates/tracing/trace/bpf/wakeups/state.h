@@ -37,6 +37,11 @@ struct {
 	struct wait_call call[WAIT_CALLS];
 } loops SEC(".data.loops") = { ~0ull };
 
+/* Set by user space: whether requests to servers are followed. */
+struct {
+	u64 are_followed;
+} requests SEC(".data.requests") = { 0 };
+
 /* Counters that user space reads besides the records. */
 struct {
 	u64 lost; /* records that did not fit */
@@ -97,6 +102,7 @@ struct loop {
 	u32 in; /* the call that the thread is in */
 	u32 waits, slept; /* in the call in which it waits for events; slept in another one */
 	u32 sees_calls; /* whether `in` is known */
+	u64 called; /* when it began its last call, if requests are followed */
 	struct iteration iteration;
 };
 
@@ -127,6 +133,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, RECORDS);
 	__type(life, struct life); /* what is sent, so that its layout is in the object; the others are in `threads` */
+	__type(request, struct request);
 } records SEC(".maps");
 
 static __always_inline struct cpu *on(u32 cpu)

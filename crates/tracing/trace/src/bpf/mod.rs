@@ -5,6 +5,7 @@
 mod iteration;
 mod lifecycle;
 mod record;
+mod request;
 
 use std::io::Read;
 
@@ -13,7 +14,7 @@ use aya::programs::Iter;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
-use howlate_model::{Iteration, LifeEvent, Span, TracedSleep, TracerGap, TracerRefusal};
+use howlate_model::{Iteration, LifeEvent, Request, Span, TracedSleep, TracerGap, TracerRefusal};
 use howlate_procfs::Root;
 
 use crate::irq_names::InterruptNames;
@@ -26,6 +27,7 @@ use crate::standstill::StandstillDetector;
 use crate::steal::{SILENCE, StealCounter};
 use crate::{Tier, Tracer};
 use iteration::LOOPS;
+use request::RequestPrograms;
 
 /// Processes that can be watched at once: `MAX_PROCESSES` in the BPF program.
 const MAX_PROCESSES: usize = 4;
@@ -88,6 +90,8 @@ pub(crate) struct Bpf {
     /// Whether event loops are followed, and their iterations.
     loops: bool,
     iterations: Vec<Iteration>,
+    request_programs: RequestPrograms,
+    requests: Vec<Request>,
     /// Lost records at the last reading.
     lost: u64,
     interrupts: InterruptNames,
@@ -133,6 +137,8 @@ impl Bpf {
             calls: false,
             loops: false,
             iterations: Vec::new(),
+            request_programs: RequestPrograms::default(),
+            requests: Vec::new(),
             lost: 0,
             interrupts: InterruptNames::default(),
             quotas: QuotaTracker::new(Root::live()),
@@ -183,6 +189,8 @@ impl Bpf {
                 self.lives.push(life);
             } else if let Some(iteration) = iteration::parse(&bytes) {
                 self.iterations.push(iteration);
+            } else if let Some(request) = request::parse(&bytes) {
+                self.requests.push(request);
             } else {
                 sleeps.extend(record::parse(&bytes, &mut self.interrupts));
             }
@@ -225,6 +233,7 @@ impl Tracer for Bpf {
             self.attached.push((name, link));
         }
         self.resched_requests.attach(&mut self.kernel);
+        self.request_programs.attach(&mut self.kernel)?;
         watch(&mut self.kernel, &self.watched, self.children)?;
         if self.children { self.watch_existing_children() } else { Ok(()) }
     }
@@ -253,12 +262,20 @@ impl Tracer for Bpf {
         Ok(self.loops)
     }
 
+    fn with_requests(&mut self) -> Result<(), TracerRefusal> {
+        self.request_programs.load(&mut self.kernel)
+    }
+
     fn missed(&self) -> u64 {
         self.lost_and_missed().1
     }
 
     fn iterations(&mut self) -> Vec<Iteration> {
         std::mem::take(&mut self.iterations)
+    }
+
+    fn requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
     }
 
     fn lives(&mut self) -> Option<Vec<LifeEvent>> {
@@ -282,6 +299,7 @@ impl Tracer for Bpf {
         // What the caller did not take from the last reading is dropped.
         self.lives.clear();
         self.iterations.clear();
+        self.requests.clear();
         while self.next_records(seen) {}
         self.lost_since()
     }
@@ -289,6 +307,7 @@ impl Tracer for Bpf {
     fn read_some(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> (u64, bool) {
         self.lives.clear();
         self.iterations.clear();
+        self.requests.clear();
         let is_more = self.next_records(seen);
         (self.lost_since(), is_more)
     }
@@ -297,6 +316,7 @@ impl Tracer for Bpf {
         // Programs are detached one after the other: the remaining ones would see what the detached ones do not.
         drop(watch(&mut self.kernel, &[], false));
         self.resched_requests.detach(&mut self.kernel);
+        self.request_programs.detach(&mut self.kernel);
         for (name, link) in self.attached.drain(..) {
             // A program that is already detached is no error.
             let program = tracepoint(&mut self.kernel, name);

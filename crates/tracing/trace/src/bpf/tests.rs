@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-use howlate_model::WakeSource;
+use howlate_model::{RequestNumber, ServerSocket, WakeSource};
 use howlate_testing::skip;
 
 use super::*;
@@ -91,4 +91,48 @@ fn wake_ups_by_timers_are_recognised_at_the_start_and_the_end() {
     over.store(true, Ordering::Relaxed);
     sleeper.join().unwrap();
     assert!(by[0] > 0 && by[1] == 0, "by its timer and by others: {by:?}");
+}
+
+/// A server of this process, and a client of it.
+#[test]
+fn a_request_lasts_from_the_arrival_of_its_data_to_the_answer() {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    let mut bpf = match Bpf::open(&[std::process::id()], &[]).and_then(|mut bpf| {
+        bpf.with_requests()?;
+        Ok(bpf)
+    }) {
+        Ok(bpf) => bpf,
+        Err(refusal) => return skip(&refusal.to_string()),
+    };
+    bpf.start().unwrap();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let client = std::thread::spawn(move || {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        for number in 0..10u8 {
+            stream.write_all(&[number]).unwrap();
+            stream.read_exact(&mut [0]).unwrap();
+        }
+    });
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut byte = [0];
+    while stream.read_exact(&mut byte).is_ok() {
+        stream.write_all(&byte).unwrap();
+    }
+    client.join().unwrap();
+    let before = howlate_linux::clock::now();
+    bpf.read(&mut |_| {});
+    let requests = bpf.requests();
+    bpf.stop();
+    let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+    let is_of_server = |request: &&Request| request.socket == ServerSocket::Port(port);
+    let answered: Vec<&Request> = requests.iter().filter(is_of_server).collect();
+    assert_eq!(answered.len(), 10, "{requests:?}");
+    for request in answered {
+        let arrived = request.arrived.unwrap();
+        assert!(arrived < request.taken && request.taken < request.answered && request.answered < before);
+        assert_eq!((request.tid, request.reader, request.number), (tid, tid, RequestNumber::One));
+    }
 }

@@ -16,6 +16,7 @@ use howlate_model::Span;
 use howlate_render::{commands_left_out_in_words, legible, watched_until};
 use howlate_session::{Environment, Goal, GoalError, Recorder, Timelines, header};
 use howlate_system::for_running;
+use howlate_trace::{Choice, Tier};
 use howlate_watch_session::{
     Attachment, LateActions, Visibility, WatchDisplay, WatchOutcome, WatchRequest, WatchSession,
 };
@@ -73,7 +74,9 @@ fn subject(args: &WatchArgs, output: Option<&File>) -> Result<WatchTarget, Watch
     let new =
         |process: Option<&str>| WatchTarget::new(process, args.program(), args.printing.common.json, output);
     match new(args.process().as_deref()) {
-        Err(WatchError::Several { first: Some(first), .. }) if args.follow => new(Some(&first.to_string())),
+        Err(WatchError::Several { first: Some(first), .. }) if args.follows() => {
+            new(Some(&first.to_string()))
+        }
         subject => subject,
     }
 }
@@ -85,10 +88,14 @@ pub(super) fn begin(
     subject: &mut WatchTarget,
     history_path: Option<&Path>,
 ) -> Result<WatchSession, Error> {
+    if args.requests && !matches!(args.tracer, Choice::Auto | Choice::Only(Tier::Bpf)) {
+        return Err(Error::TracerWithoutRequests(args.tracer));
+    }
     let request = WatchRequest {
         tracer: args.tracer,
-        follow: args.follow,
+        follow: args.follows(),
         loop_above: args.loop_above,
+        requests: args.requests,
         threads: &args.thread,
         duration: args.max_duration(),
     };

@@ -1,0 +1,25 @@
+//! Requests to a server in a guest with a kernel that has no events for data at sockets.
+
+use crate::common::stderr;
+use crate::guest_init::first_process;
+use crate::{cannot_fetch, guest, guests};
+
+#[test]
+fn requests_are_seen_on_kernels_without_events_of_sockets() {
+    let Some(_permit) = guests() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = first_process(folder.path(), "guest_requests/init.c", &[]) else { return };
+    let program = program.to_str().unwrap();
+    let options =
+        ["--kernel", "debian:6.1", "--memory", "1G", "--boot-deadline", "20m", "--program", program];
+    let output = guest(&options, &["cyclic", "--samples", "1", "--why"]).output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    let message = stderr(&output);
+    assert!(message.lines().any(|line| line.trim() == "that is all"), "{message}");
+    let text = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("200 requests at port"), "{message}");
+    assert!(text.contains("2 of HTTP/2, which answers several requests at once"), "{message}");
+    assert!(text.contains("keeper blocked in clock_nanosleep"), "{message}");
+}

@@ -1,0 +1,291 @@
+//! What the time of requests went to, from the arrival of their data to the answer.
+//!
+//! ```text
+//! data arrives       read                          answered
+//! |------------------|-----------------------------|
+//!  the thread answers                               the thread's own work, and
+//!  earlier requests,  what it waited for meanwhile: other threads, and what these waited for
+//!  or wakes up
+//! ```
+
+use std::collections::VecDeque;
+
+use howlate_model::{
+    CauseKind, Distribution, Latency, MonotonicTime, Part, Request, Segment, ServerSocket, Span,
+    UndecomposedReason, WakeupBreakdown,
+};
+
+use crate::cause::{PastSleep, work_parts};
+
+/// A request waits at most this long for the records of its thread's sleeps.
+const PATIENCE: Span = Span::from_secs(2);
+/// Most requests of a thread that wait.
+const MOST_REQUESTS: usize = 65_536;
+/// Most requests of a thread of which it is known when it had them, so as to tell what it did for others.
+const MOST_SPANS: usize = 64;
+/// After so many requests it is looked again how long the slowest tenth is.
+const LENGTHS_PER_LOOK: u64 = 1_024;
+
+/// A request that was answered, and what its time went to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnsweredRequest {
+    pub socket: ServerSocket,
+    /// When its data arrived.
+    pub arrived: MonotonicTime,
+    /// When the answer was begun.
+    pub answered: MonotonicTime,
+    /// Part by part, or why not.
+    pub parts: Result<WakeupBreakdown, UndecomposedReason>,
+}
+
+impl AnsweredRequest {
+    /// From its arrival to the answer.
+    pub fn latency(&self) -> Latency {
+        Latency::from_span(self.answered.since(self.arrived))
+    }
+}
+
+/// A request that is answered, and waits for the records of its thread.
+#[derive(Clone, Copy, Debug)]
+struct WaitingRequest {
+    socket: ServerSocket,
+    arrived: MonotonicTime,
+    /// When the thread had read it; `None` where it had it from another thread.
+    taken: Option<MonotonicTime>,
+    answered: MonotonicTime,
+}
+
+impl WaitingRequest {
+    /// Whether the thread had the other request before it took this one up, and after this one had arrived.
+    fn is_behind(&self, other: &Self) -> bool {
+        let had = other.taken.unwrap_or(other.arrived);
+        self.taken.is_some_and(|taken| had < taken) && other.answered > self.arrived
+    }
+}
+
+/// The requests that one thread answers, and its sleeps.
+#[derive(Debug, Default)]
+pub struct AnsweringThread {
+    waiting: VecDeque<WaitingRequest>,
+    sleeps: VecDeque<PastSleep>,
+    /// The last requests, in the order of their answers: those that wait, and earlier ones.
+    last: VecDeque<WaitingRequest>,
+    lengths: Distribution,
+    /// Below that a request is not decomposed.
+    least: Span,
+}
+
+impl AnsweringThread {
+    /// Whether requests wait for the records of its sleeps.
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Takes the next sleep of the thread, for which there is `room`: beyond that, the oldest one is dropped.
+    pub fn record_sleep(&mut self, past: &PastSleep, room: usize) {
+        while self.sleeps.len() >= room.max(1) {
+            self.sleeps.pop_front();
+        }
+        self.sleeps.push_back(past.clone());
+    }
+
+    /// Takes the next request that it has answered, whose data had `arrived` then.
+    pub fn record_answer(&mut self, request: &Request, arrived: MonotonicTime) {
+        let latency = Latency::from_span(request.answered.since(arrived));
+        self.lengths.record(latency);
+        if self.lengths.count().is_multiple_of(LENGTHS_PER_LOOK) {
+            let slowest_tenth = self.lengths.quantile(0.9).unwrap_or_default();
+            self.least = Span::from_nanos(slowest_tenth.as_nanos().max(0).unsigned_abs());
+        }
+        let taken = (request.reader == request.tid).then_some(request.taken);
+        let Request { socket, answered, .. } = *request;
+        let request = WaitingRequest { socket, arrived, taken, answered };
+        if self.last.len() == MOST_SPANS {
+            self.last.pop_front();
+        }
+        self.last.push_back(request);
+        self.waiting.push_back(request);
+    }
+
+    /// The requests of which all is known by `now`, or will not be, in the order of their answers.
+    pub fn settle(&mut self, now: MonotonicTime) -> Vec<AnsweredRequest> {
+        let known_until = self.sleeps.back().and_then(|last| last.sleep.asleep_again);
+        let mut settled = Vec::new();
+        while let Some(request) = self.waiting.front().copied() {
+            let is_known = known_until.is_some_and(|until| request.answered <= until);
+            let is_overdue = now.since(request.answered) >= PATIENCE || self.waiting.len() > MOST_REQUESTS;
+            let is_short = request.answered.since(request.arrived) < self.least;
+            if !is_known && !is_overdue && !is_short {
+                break;
+            }
+            self.waiting.pop_front();
+            let parts = match is_short {
+                true => Err(UndecomposedReason::Short),
+                false => self.parts(request).ok_or(UndecomposedReason::NotSeen),
+            };
+            let WaitingRequest { socket, arrived, answered, .. } = request;
+            settled.push(AnsweredRequest { socket, arrived, answered, parts });
+        }
+        settled
+    }
+
+    /// When the thread had begun with a request at the latest: what it did before was for others.
+    fn begun(&self, request: &WaitingRequest) -> MonotonicTime {
+        let before = |other: &&WaitingRequest| other.answered < request.answered;
+        match request.taken {
+            Some(taken) if self.last.iter().any(|other| request.is_behind(other)) => taken,
+            Some(_) => request.arrived,
+            // Nobody knows when it had that one from the thread that read it.
+            None => {
+                let answered = self.last.iter().filter(before).map(|other| other.answered);
+                answered.max().map_or(request.arrived, |last| last.max(request.arrived))
+            }
+        }
+    }
+
+    fn parts(&mut self, request: WaitingRequest) -> Option<WakeupBreakdown> {
+        let begun = self.begun(&request);
+        let WaitingRequest { arrived, answered, .. } = request;
+        let sleeps = self.sleeps.make_contiguous();
+        // From the last sleep that was over by then to the last one that had begun when it was answered.
+        let first = sleeps.partition_point(|past| past.sleep.waking <= arrived).saturating_sub(1);
+        let last = sleeps.partition_point(|past| past.sleep.asleep_since < Some(answered));
+        let parts = work_parts(sleeps.get(first..last)?, arrived, answered)?;
+        let parts = parts.into_iter().flat_map(|part| for_others(part, begun)).collect();
+        let latency = Latency::from_span(answered.since(arrived));
+        Some(WakeupBreakdown { at: answered, latency, cpu: None, parts })
+    }
+}
+
+/// What the thread worked before it had begun with a request was for other ones.
+fn for_others(part: Segment, begun: MonotonicTime) -> impl Iterator<Item = Segment> {
+    let is_work = part.cause.part == Part::AtWork && part.cause.kind == CauseKind::LongWork;
+    let before = if is_work && part.from < begun { begun.since(part.from).min(part.ns) } else { Span::ZERO };
+    let mut others = Segment { ns: before, ..part.clone() };
+    others.cause.part = Part::OtherRequests;
+    let rest = Segment { from: part.from.plus(before), ns: part.ns.minus(before), ..part };
+    [others, rest].into_iter().filter(|part| !part.ns.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{CpuHolder, HolderKind, RequestNumber, SleepSite, TracedSleep};
+
+    use super::*;
+    use crate::watch::thread::testing::{at, woken};
+
+    /// Asleep in a call since then, woken 100 ns later, ready for 20, and at work until it sleeps again.
+    fn sleep(since: i64, again: i64) -> PastSleep {
+        let network = CpuHolder { holder: HolderKind::Softirq, pid: None, name: "NET_RX".to_owned() };
+        PastSleep::from_sleep(TracedSleep {
+            asleep_since: Some(at(since)),
+            slept_in: Some(SleepSite::Call("epoll_wait".to_owned())),
+            asleep_again: Some(at(again)),
+            ..woken(7, network, since + 100, since + 120)
+        })
+    }
+
+    fn request(reader: u32, arrived: i64, taken: i64, answered: i64) -> Request {
+        Request {
+            tid: 7,
+            reader,
+            arrived: Some(at(arrived)),
+            taken: at(taken),
+            answered: at(answered),
+            socket: ServerSocket::Port(80),
+            accepted: true,
+            number: RequestNumber::One,
+        }
+    }
+
+    fn thread(sleeps: &[(i64, i64)], requests: &[Request]) -> AnsweringThread {
+        let mut thread = AnsweringThread::default();
+        sleeps.iter().for_each(|(since, again)| thread.record_sleep(&sleep(*since, *again), 16));
+        requests.iter().for_each(|request| thread.record_answer(request, request.arrived.unwrap()));
+        thread
+    }
+
+    /// Of each request, how long each part took; the sum is its latency.
+    fn parts(thread: &mut AnsweringThread, now: i64) -> Vec<Vec<(Part, u64)>> {
+        let of = |answered: AnsweredRequest| {
+            let latency = answered.latency();
+            let Ok(breakdown) = answered.parts else { return Vec::new() };
+            let mut sums: Vec<(Part, u64)> = Vec::new();
+            for part in &breakdown.parts {
+                match sums.iter_mut().find(|(other, _)| *other == part.cause.part) {
+                    Some((_, sum)) => *sum += part.ns.as_nanos(),
+                    None => sums.push((part.cause.part, part.ns.as_nanos())),
+                }
+            }
+            let sum: u64 = sums.iter().map(|(_, sum)| sum).sum();
+            assert_eq!(i64::try_from(sum).unwrap(), latency.as_nanos(), "{breakdown:?}");
+            assert_eq!(latency, breakdown.latency);
+            sums
+        };
+        thread.settle(at(now)).into_iter().map(of).collect()
+    }
+
+    /// Sleeps from 1 000, is woken by the data at 1 100, runs from 1 120, reads at 1 150, and answers at 1 400.
+    #[test]
+    fn from_its_arrival_on_a_request_waits_for_its_thread_and_then_is_worked_on() {
+        let mut thread = thread(&[(0, 1_000), (1_000, 1_500)], &[request(7, 1_090, 1_150, 1_400)]);
+        let expected = vec![(Part::Blocked, 10), (Part::Waiting, 20), (Part::AtWork, 280)];
+        assert_eq!(parts(&mut thread, 1_500), [expected]);
+    }
+
+    /// The second one arrives while the first one is worked on.
+    #[test]
+    fn what_a_thread_does_for_earlier_requests_is_not_for_this_one() {
+        let requests = [request(7, 1_100, 1_130, 1_400), request(7, 1_200, 1_410, 1_450)];
+        let mut in_order = thread(&[(0, 1_000), (1_000, 1_500)], &requests);
+        let found = parts(&mut in_order, 1_500);
+        assert_eq!(found[1], [(Part::OtherRequests, 210), (Part::AtWork, 40)]);
+        // It reads both before it answers, the later one first.
+        let requests = [request(7, 1_105, 1_300, 1_400), request(7, 1_110, 1_130, 1_450)];
+        let mut reversed = thread(&[(0, 1_000), (1_000, 1_500)], &requests);
+        let found = parts(&mut reversed, 1_500);
+        assert!(found[0].contains(&(Part::OtherRequests, 180)), "{found:?}");
+        assert!(!found[1].iter().any(|(part, _)| *part == Part::OtherRequests), "{found:?}");
+    }
+
+    /// Another thread has read the data: this one has the request from its last answer on.
+    #[test]
+    fn a_thread_of_a_pool_begins_after_its_last_answer() {
+        let requests = [request(8, 1_100, 1_110, 1_400), request(8, 1_200, 1_210, 1_450)];
+        let mut thread = thread(&[(0, 1_000), (1_000, 1_500)], &requests);
+        let found = parts(&mut thread, 1_500);
+        assert_eq!(found[1], [(Part::OtherRequests, 200), (Part::AtWork, 50)]);
+        assert!(!found[0].iter().any(|(part, _)| *part == Part::OtherRequests), "{found:?}");
+    }
+
+    #[test]
+    fn a_request_waits_for_the_records_of_its_thread() {
+        let mut thread = thread(&[(0, 1_000)], &[request(7, 1_100, 1_130, 1_400)]);
+        assert_eq!(parts(&mut thread, 1_500), [] as [Vec<_>; 0]);
+        thread.record_sleep(&sleep(1_000, 1_500), 16);
+        assert_eq!(parts(&mut thread, 1_500).len(), 1);
+        thread.record_answer(&request(7, 1_600, 1_610, 1_700), at(1_600));
+        let settled = thread.settle(at(1_700).plus(PATIENCE));
+        assert_eq!(settled[0].parts, Err(UndecomposedReason::NotSeen), "they never came");
+        assert_eq!(settled[0].latency(), Latency::from_nanos(100));
+    }
+
+    #[test]
+    fn of_many_requests_the_slowest_tenth_is_taken_apart() {
+        let mut thread = AnsweringThread::default();
+        let mut slow = 0;
+        for number in 0..4_000 {
+            let (begin, length) = (number * 10_000, 200 + number % 20 * 20);
+            thread.record_sleep(&sleep(begin - 9_000, begin), 16);
+            thread.record_sleep(&sleep(begin, begin + 1_000), 16);
+            thread
+                .record_answer(&request(7, begin + 100, begin + 100, begin + 100 + length), at(begin + 100));
+            let settled = thread.settle(at(begin + 1_000));
+            assert_eq!(settled.len(), 1);
+            let is_short = settled[0].parts == Err(UndecomposedReason::Short);
+            assert!(settled[0].parts.is_ok() || is_short && number >= 1_000 && length < 560, "{number}");
+            slow += u32::from(is_short);
+        }
+        assert!(slow > 2_000, "{slow}");
+    }
+}

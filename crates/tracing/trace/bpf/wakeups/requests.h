@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Requests to servers: data arrives at a connection, a watched thread takes it up, and a watched thread begins to send an answer.
+ *
+ * Attached only on request. Data arrives for any program of the machine: of each connection to a local port or name its time is
+ * stored, those connections that nobody watches make room for others. TCP and stream sockets of the Unix domain.
+ *
+ * Since Linux 6.3 there are events; before, the same is seen at the kernel's functions. An event tells of a send when it is over, when
+ * the receiver may have answered already: what counts is when the thread called. */
+#pragma once
+
+#include "state.h"
+
+#define CONNECTIONS 16384
+#define UNIX 1
+#define INET 2
+#define INET6 10
+#define STREAM 1
+#define LISTENS 10
+#define ESTABLISHED 1
+#define SYN_RECEIVED 3
+#define MADE 2 /* by a client */
+
+/* "PRI * HT", the first bytes of a connection of HTTP/2, which has several requests at once. */
+#define PREFACE 0x5448202a20495250ull
+
+/* A connection from the first data on that is not answered. */
+struct connection {
+	u64 arrived; /* the first data since the last reading; 0: none */
+	u64 since; /* when the data arrived that was read first; 0: nobody knows */
+	u64 taken; /* when that had been read; 0: nothing is being answered */
+	u32 reader;
+	u32 several; /* it has several requests at once */
+	u32 accepted; /* or MADE; 0: that was not seen */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CONNECTIONS);
+	__type(key, u64);
+	__type(value, struct connection);
+} connections SEC(".maps");
+
+/* The fields of a connection's own end: its kind of address, its port, or whether it has a name. */
+struct end {
+	u32 family, port;
+};
+
+static __always_inline int has_sockets(void)
+{
+	return bpf_core_field_exists(struct sock, __sk_common.skc_family) && bpf_core_field_exists(struct sock, __sk_common.skc_num) &&
+	       bpf_core_field_exists(struct sock, __sk_common.skc_state) && bpf_core_field_exists(struct sock, sk_type) &&
+	       bpf_core_field_exists(struct socket, sk) && bpf_core_field_exists(struct unix_sock, addr);
+}
+
+/* Whether others can connect to this end: who connects to another one has no name, or a port that nobody listens at, which user
+ * space knows. */
+static __always_inline int end_of(struct sock *sk, struct end *end)
+{
+	end->family = sk->__sk_common.skc_family;
+	end->port = 0;
+	if (sk->sk_type != STREAM || sk->__sk_common.skc_state == LISTENS)
+		return 0;
+	if (end->family == INET || end->family == INET6) {
+		end->port = sk->__sk_common.skc_num;
+		return end->port != 0;
+	}
+	void *address = 0;
+	if (end->family != UNIX || bpf_core_read(&address, sizeof(address), &((struct unix_sock *)sk)->addr))
+		return 0;
+	return address != 0;
+}
+
+static __always_inline struct connection *connection(u64 cookie)
+{
+	return bpf_map_lookup_elem(&connections, &cookie);
+}
+
+static __always_inline void add(u64 cookie, u64 arrived)
+{
+	struct connection first;
+	__builtin_memset(&first, 0, sizeof(first));
+	first.arrived = arrived;
+	bpf_map_update_elem(&connections, &cookie, &first, BPF_NOEXIST);
+}
+
+static __always_inline int arrives(struct sock *sk)
+{
+	struct end end;
+	if (!has_sockets() || !end_of(sk, &end))
+		return 0;
+	u64 cookie = bpf_get_socket_cookie(sk), now = bpf_ktime_get_ns();
+	struct connection *c = connection(cookie);
+	if (!c) {
+		add(cookie, now);
+	} else if (!c->arrived) {
+		c->arrived = now;
+	}
+	return 0;
+}
+
+/* Eight bytes at an address of the program. */
+static __always_inline u64 word_at(u64 address)
+{
+	u64 word = 0;
+	bpf_probe_read_user(&word, sizeof(word), (const void *)address);
+	return word;
+}
+
+/* The second argument of the system call that the thread is in. */
+static __always_inline u64 second_argument(struct task_struct *p)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(p);
+	struct pt_regs___arm64 *arm = (void *)regs;
+	u64 argument = 0;
+	if (bpf_core_field_exists(regs->si))
+		bpf_core_read(&argument, sizeof(argument), &regs->si);
+	else if (bpf_core_field_exists(arm->regs))
+		bpf_core_read(&argument, sizeof(argument), &arm->regs[1]);
+	return argument;
+}
+
+/* Whether what was just read begins as HTTP/2 does. The second argument of the call is where the data is, or a vector, or a message
+ * with one. */
+static __always_inline int is_http2(struct task_struct *p)
+{
+	u64 argument = second_argument(p), first = word_at(argument);
+	return first == PREFACE || word_at(first) == PREFACE || word_at(word_at(argument + 16)) == PREFACE;
+}
+
+/* `length`: what the call returned. */
+static __always_inline int is_read(struct sock *sk, s64 length)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct end end;
+	if (!has_sockets() || length <= 0 || !watched(p) || !end_of(sk, &end))
+		return 0;
+	u64 cookie = bpf_get_socket_cookie(sk);
+	struct connection *c = connection(cookie);
+	if (!c) {
+		add(cookie, 0);
+		c = connection(cookie);
+		if (!c)
+			return 0;
+	}
+	if (!c->taken) {
+		c->since = c->arrived;
+		c->taken = bpf_ktime_get_ns();
+		c->reader = p->pid;
+		if (is_http2(p))
+			c->several = 1;
+	}
+	c->arrived = 0;
+	return 0;
+}
+
+/* The first data that is sent after data has been read, at that time; 0: now. */
+static __always_inline int is_answered(struct sock *sk, u64 at)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct end end;
+	if (!has_sockets() || !watched(p) || !end_of(sk, &end))
+		return 0;
+	u64 cookie = bpf_get_socket_cookie(sk);
+	struct connection *c = connection(cookie);
+	if (!c || !c->taken || c->accepted == MADE)
+		return 0;
+	if (at < c->taken)
+		at = bpf_ktime_get_ns();
+	struct request r = {
+		.arrived = c->since,
+		.taken = c->taken,
+		.answered = at,
+		.tid = p->pid,
+		.reader = c->reader,
+		.family = end.family,
+		.port = end.port,
+		.accepted = c->accepted,
+		.several = c->several ? HTTP2 : c->arrived && c->arrived < at ? MORE : ONE,
+	};
+	c->taken = 0;
+	if (bpf_ringbuf_output(&records, &r, sizeof(r), BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&told.lost, 1);
+	return 0;
+}
+
+/* A connection is established: a server's from the state in which the first packet was received. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(is_established, struct sock *sk, int before, int state)
+{
+	struct end end;
+	if (state != ESTABLISHED || !has_sockets() || !end_of(sk, &end))
+		return 0;
+	u64 cookie = bpf_get_socket_cookie(sk);
+	struct connection *c = connection(cookie);
+	if (!c) {
+		add(cookie, 0);
+		c = connection(cookie);
+	}
+	if (c)
+		c->accepted = before == SYN_RECEIVED ? 1 : MADE;
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(data_arrives, struct sock *sk)
+{
+	return arrives(sk);
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(data_is_read, struct sock *sk, int length)
+{
+	return is_read(sk, length);
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(data_is_sent, struct sock *sk, int length)
+{
+	struct thread *s = length > 0 ? known(bpf_get_current_task_btf()) : 0;
+	return length > 0 ? is_answered(sk, s ? s->loop.called : 0) : 0;
+}
+
+/* Both TCP and sockets of the Unix domain call it. */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(readable, struct sock *sk)
+{
+	return arrives(sk);
+}
+
+static __always_inline s64 length_of(void *ctx)
+{
+	u64 length = 0;
+	return bpf_get_func_ret(ctx, &length) ? 0 : (int)length;
+}
+
+SEC("fexit/tcp_recvmsg")
+int BPF_PROG(tcp_is_read, struct sock *sk)
+{
+	return is_read(sk, length_of(ctx));
+}
+
+SEC("fexit/unix_stream_recvmsg")
+int BPF_PROG(unix_is_read, struct socket *socket)
+{
+	return has_sockets() ? is_read(socket->sk, length_of(ctx)) : 0;
+}
+
+SEC("fentry/tcp_sendmsg")
+int BPF_PROG(tcp_is_sent, struct sock *sk)
+{
+	return is_answered(sk, 0);
+}
+
+SEC("fentry/unix_stream_sendmsg")
+int BPF_PROG(unix_is_sent, struct socket *socket)
+{
+	return has_sockets() ? is_answered(socket->sk, 0) : 0;
+}
