@@ -29,6 +29,7 @@ struct connection {
 	u64 since; /* when the data arrived that was read first; 0: nobody knows */
 	u64 taken; /* when that had been read; 0: nothing is being answered */
 	u32 reader;
+	u32 began; /* its first data has been read */
 	u32 several; /* it has several requests at once */
 	u32 accepted; /* or MADE; 0: that was not seen */
 };
@@ -142,12 +143,14 @@ static __always_inline int is_read(struct sock *sk, s64 length)
 		if (!c)
 			return 0;
 	}
+	if (!c->began) {
+		c->began = 1;
+		c->several = is_http2(p);
+	}
 	if (!c->taken) {
 		c->since = c->arrived;
 		c->taken = bpf_ktime_get_ns();
 		c->reader = p->pid;
-		if (is_http2(p))
-			c->several = 1;
 	}
 	c->arrived = 0;
 	return 0;
