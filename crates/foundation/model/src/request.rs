@@ -39,13 +39,13 @@ pub enum ServerSocket {
 pub enum RequestNumber {
     /// One, as far as can be seen.
     One,
-    /// Nobody knows: more data had arrived before the answer was begun.
+    /// Unknown: more data had arrived before the answer was begun.
     More,
-    /// Nobody knows: HTTP/2 answers several requests at once.
+    /// Unknown: HTTP/2 answers several requests at once.
     Http2,
 }
 
-/// Answers that are not counted, as nobody knows to which request they belong, or when that arrived.
+/// Answers that are not counted, as it is unknown to which request they belong, or when that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OmittedAnswers {
     /// More data had arrived before the answer was begun: the requests follow each other without waiting, or are long.

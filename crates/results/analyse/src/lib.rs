@@ -41,7 +41,9 @@ pub mod waits;
 pub mod watch;
 
 pub use across_cpus::{LoopOutcomes, per_loop, per_thread};
-pub use advice::{AdvisedThread, Cure, Meanwhile, ThreadAdvice, thread_advice};
+pub use advice::{
+    AdvisedThread, Cure, Meanwhile, RequestAdvice, RequestCure, ThreadAdvice, request_advice, thread_advice,
+};
 pub use analysis::{Analysis, SavedAs};
 pub use block_numbers::BlockNumbers;
 pub use bound::Bound;

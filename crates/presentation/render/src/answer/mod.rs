@@ -6,6 +6,7 @@
 mod causes;
 mod numbers;
 mod remedies;
+mod request_advice;
 #[cfg(test)]
 mod tests;
 mod thread_advice;

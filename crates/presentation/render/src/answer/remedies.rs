@@ -3,10 +3,13 @@
 use std::cmp::Reverse;
 
 use howlate_analyse::cause::{OnlyIf, families, is_caused_by_measuring, only_if, remedy};
-use howlate_analyse::{Analysis, Cure, Insight, PriorityEffect, ThreadAdvice, insights, thread_advice};
+use howlate_analyse::{
+    Analysis, Cure, Insight, PriorityEffect, ThreadAdvice, insights, request_advice, thread_advice,
+};
 use howlate_model::{Command, Condition, Finding, FindingId, Header, Policy, Span};
 
 use super::causes::{CauseReport, LateLoop};
+use super::request_advice;
 use super::thread_advice::{self, AdviceText};
 use crate::cause_words::{family_in_words, first_two};
 use crate::command_line::{running_program, watched};
@@ -63,7 +66,10 @@ impl CauseReport<'_> {
         let of_threads = of_threads.iter().filter(is_of_user);
         let of_threads = of_threads.map(|advice| thread_advice::text(advice, self.analysis, width));
         // Advice on the program itself comes first: no setting of the machine replaces it.
-        let all = event_loop_advice(self.analysis).chain(of_threads).chain(of_machine);
+        let of_requests = request_advice(self.analysis);
+        let of_requests = of_requests.iter().map(request_advice::text);
+        let of_program = of_requests.chain(event_loop_advice(self.analysis)).chain(of_threads);
+        let all = of_program.chain(of_machine);
         let texts: Vec<AdviceText> = all.take(most).collect();
         if texts.is_empty() {
             return self.no_advice(width);

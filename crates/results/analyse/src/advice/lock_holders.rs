@@ -8,7 +8,7 @@ use crate::watch::Rhythm;
 
 /// What a thread that is waited for did meanwhile, nanoseconds.
 #[derive(Default)]
-struct Holding {
+pub(super) struct Holding {
     /// All of it.
     total: u64,
     /// It ran.
@@ -19,7 +19,23 @@ struct Holding {
     call: Option<(String, u64)>,
 }
 
+/// Whether the cause is that thread, or what kept it from going on.
+pub(super) fn waits_for(cause: &WhyCause, holder: &str) -> bool {
+    match (cause.kind, cause.via.first()) {
+        (_, Some(first)) => first == holder,
+        (CauseKind::Lock, None) if cause.through.is_empty() => cause.name.as_deref() == Some(holder),
+        _ => cause.through == holder,
+    }
+}
+
 impl Holding {
+    /// Of these waits for it.
+    pub(super) fn of<'a>(waits: impl IntoIterator<Item = &'a WhyCause>) -> Self {
+        let mut holding = Self::default();
+        waits.into_iter().for_each(|cause| holding.add(cause));
+        holding
+    }
+
     fn add(&mut self, cause: &WhyCause) {
         self.total = self.total.saturating_add(cause.late_ns);
         match cause.kind {
@@ -36,7 +52,7 @@ impl Holding {
     }
 
     /// What took half of it or more, its own work first; `None` where that was nothing of these.
-    fn mostly(self) -> Option<Meanwhile> {
+    pub(super) fn mostly(self) -> Option<Meanwhile> {
         let is_most = |nanos: u64| nanos.saturating_mul(2) >= self.total;
         match self.call {
             // Of older recordings nothing is known but that it was waited for.
@@ -65,9 +81,7 @@ impl ThreadRow<'_> {
 
     /// What the thread that it waits for does for most of that time; `None` if that is nothing that a remedy fits.
     fn meanwhile(&self, holder: &str) -> Option<Meanwhile> {
-        let mut holding = Holding::default();
-        self.waits_for_holder(holder).iter().for_each(|cause| holding.add(cause));
-        holding.mostly()
+        Holding::of(&self.waits_for_holder(holder)).mostly()
     }
 
     /// Advice for this thread. Where the holder of a lock is off its CPU, it is against those who have that.
@@ -87,12 +101,9 @@ impl ThreadRow<'_> {
     fn waits_for_holder(&self, holder: &str) -> Vec<WhyCause> {
         let timer_loop = self.outcome.rhythm.as_deref().and_then(Rhythm::timer_loop);
         let all = timer_loop.map(|timer_loop| WhyCause::all_of(&timer_loop.ledger.late_causes(Span::ZERO)));
-        let waits_for_it = |cause: &WhyCause| match (cause.kind, cause.via.first()) {
-            (_, Some(first)) => first == holder,
-            (CauseKind::Lock, None) if cause.through.is_empty() => cause.name.as_deref() == Some(holder),
-            _ => cause.through == holder,
+        let of = |causes: Vec<WhyCause>| {
+            causes.into_iter().filter(|cause| waits_for(cause, holder)).collect::<Vec<_>>()
         };
-        let of = |causes: Vec<WhyCause>| causes.into_iter().filter(waits_for_it).collect::<Vec<_>>();
         let in_iterations = all.map(of).unwrap_or_default();
         if in_iterations.is_empty() { of(self.each.clone()) } else { in_iterations }
     }

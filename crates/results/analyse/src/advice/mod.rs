@@ -14,8 +14,11 @@ use crate::watch::{LengthSleeps, Rhythm};
 use crate::{Analysis, Outcome};
 
 mod lock_holders;
+mod requests;
 #[cfg(test)]
 mod tests;
+
+pub use requests::{RequestAdvice, RequestCure, request_advice};
 
 /// A cause of less than this share of the late time is not worth changing anything for.
 const LEAST_SHARE: f64 = 0.05;

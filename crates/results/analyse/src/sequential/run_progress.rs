@@ -20,7 +20,7 @@ pub fn progress_of(analysis: &Analysis) -> Option<Progress> {
             Some(least_progress(figure, progress_by_thread(analysis)))
         }
         StopRule::Known { .. } | StopRule::Rare { .. } => {
-            let numbered = (0..).zip(analysis.outcomes());
+            let numbered = (0..).zip(analysis.outcomes()).filter(|(_, outcome)| !outcome.is_of_requests());
             let conditions = numbered
                 .filter_map(|(index, outcome)| Some(Progress { condition: Some(index), ..outcome.until()? }));
             Some(least_progress(figure, conditions))
@@ -33,7 +33,8 @@ pub fn progress_of(analysis: &Analysis) -> Option<Progress> {
 fn progress_by_thread(analysis: &Analysis) -> impl Iterator<Item = Progress> {
     let mut threads: BTreeMap<Option<u32>, (u32, Tracker)> = BTreeMap::new();
     for (index, outcome) in (0..).zip(analysis.outcomes()) {
-        let Some(tracker) = outcome.tracker() else { continue };
+        // The goal is about threads; each of those that answer requests has an outcome of its own.
+        let Some(tracker) = outcome.tracker().filter(|_| !outcome.is_of_requests()) else { continue };
         match threads.entry(outcome.in_force.as_ref().map(|in_force| in_force.tid)) {
             Entry::Vacant(thread) => drop(thread.insert((index, tracker.clone()))),
             Entry::Occupied(mut thread) => {
@@ -89,20 +90,31 @@ mod tests {
         let until = Some("max<1ms: 3 per minute".parse().unwrap());
         let mut analysis = Analysis::new(Header { command: Command::Watch, until, ..of_both });
         (0..2).for_each(|condition| analysis.add(&started(condition, Vec::new())));
-        let block = |condition, second: i64| {
-            let from = MonotonicTime::from_nanos(second * SECOND);
-            let worst = vec![WorstWakeup { at: from, latency: late }];
-            Line::Block(Box::new(Block {
-                condition,
-                from,
-                until: from.plus(Span::from_secs(1)),
-                worst,
-                ..Block::default()
-            }))
-        };
-        analysis.add(&block(0, 0));
-        (0..seconds).for_each(|second| analysis.add(&block(1, second)));
+        analysis.add(&block(0, 0, late));
+        (0..seconds).for_each(|second| analysis.add(&block(1, second, late)));
         analysis
+    }
+
+    /// A second in which one wake-up of the condition is late by `late`.
+    fn block(condition: u32, second: i64, late: Latency) -> Line {
+        let from = MonotonicTime::from_nanos(second * SECOND);
+        let (until, worst) = (from.plus(Span::from_secs(1)), vec![WorstWakeup { at: from, latency: late }]);
+        Line::Block(Box::new(Block { condition, from, until, worst, ..Block::default() }))
+    }
+
+    /// Answered by the thread of the other condition.
+    #[test]
+    fn the_goal_is_not_about_requests() {
+        let works = [Activation::Timer, Activation::Request].map(|mechanism| Work::Watch { mechanism });
+        let until = Some("max<1ms: 3 per minute".parse().unwrap());
+        let header = Header { command: Command::Watch, until, ..analysis_of(&works).header };
+        let mut analysis = Analysis::new(header);
+        (0..2).for_each(|condition| analysis.add(&started(condition, Vec::new())));
+        for second in 0..200 {
+            analysis.add(&block(0, second, Latency::from_nanos(10_000)));
+            analysis.add(&block(1, second, Latency::from_nanos(2_000_000)));
+        }
+        assert_eq!(progress_of(&analysis).unwrap().decision, Decision::Holds);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub struct AnsweredRequest {
     pub socket: ServerSocket,
     /// When its data arrived.
     pub arrived: MonotonicTime,
-    /// When the answer was begun.
+    /// When the answer was began.
     pub answered: MonotonicTime,
     /// Part by part, or why not.
     pub parts: Result<WakeupBreakdown, UndecomposedReason>,
@@ -58,8 +58,8 @@ struct WaitingRequest {
 impl WaitingRequest {
     /// Whether the thread had the other request before it took this one up, and after this one had arrived.
     fn is_behind(&self, other: &Self) -> bool {
-        let had = other.taken.unwrap_or(other.arrived);
-        self.taken.is_some_and(|taken| had < taken) && other.answered > self.arrived
+        let got = other.taken.unwrap_or(other.arrived);
+        self.taken.is_some_and(|taken| got < taken) && other.answered > self.arrived
     }
 }
 
@@ -109,13 +109,13 @@ impl AnsweringThread {
 
     /// The requests of which all is known by `now`, or will not be, in the order of their answers.
     pub fn settle(&mut self, now: MonotonicTime) -> Vec<AnsweredRequest> {
-        let known_until = self.sleeps.back().and_then(|last| last.sleep.asleep_again);
+        let recorded_until = self.sleeps.back().and_then(|last| last.sleep.asleep_again);
         let mut settled = Vec::new();
         while let Some(request) = self.waiting.front().copied() {
-            let is_known = known_until.is_some_and(|until| request.answered <= until);
+            let is_recorded = recorded_until.is_some_and(|until| request.answered <= until);
             let is_overdue = now.since(request.answered) >= PATIENCE || self.waiting.len() > MOST_REQUESTS;
             let is_short = request.answered.since(request.arrived) < self.least;
-            if !is_known && !is_overdue && !is_short {
+            if !is_recorded && !is_overdue && !is_short {
                 break;
             }
             self.waiting.pop_front();
@@ -129,13 +129,13 @@ impl AnsweringThread {
         settled
     }
 
-    /// When the thread had begun with a request at the latest: what it did before was for others.
-    fn begun(&self, request: &WaitingRequest) -> MonotonicTime {
+    /// When the thread had began with a request at the latest: what it did before was for others.
+    fn began(&self, request: &WaitingRequest) -> MonotonicTime {
         let before = |other: &&WaitingRequest| other.answered < request.answered;
         match request.taken {
             Some(taken) if self.last.iter().any(|other| request.is_behind(other)) => taken,
             Some(_) => request.arrived,
-            // Nobody knows when it had that one from the thread that read it.
+            // It is not seen when it got that one from the thread that read it.
             None => {
                 let answered = self.last.iter().filter(before).map(|other| other.answered);
                 answered.max().map_or(request.arrived, |last| last.max(request.arrived))
@@ -144,27 +144,27 @@ impl AnsweringThread {
     }
 
     fn parts(&mut self, request: WaitingRequest) -> Option<WakeupBreakdown> {
-        let begun = self.begun(&request);
+        let began = self.began(&request);
         let WaitingRequest { arrived, answered, .. } = request;
         let sleeps = self.sleeps.make_contiguous();
-        // From the last sleep that was over by then to the last one that had begun when it was answered.
+        // From the last sleep that was over by then to the last one that had began when it was answered.
         let first = sleeps.partition_point(|past| past.sleep.waking <= arrived).saturating_sub(1);
         let last = sleeps.partition_point(|past| past.sleep.asleep_since < Some(answered));
         let parts = work_parts(sleeps.get(first..last)?, arrived, answered)?;
-        let parts = parts.into_iter().flat_map(|part| for_others(part, begun)).collect();
+        let parts = parts.into_iter().flat_map(|part| split_at_begin(part, began)).collect();
         let latency = Latency::from_span(answered.since(arrived));
         Some(WakeupBreakdown { at: answered, latency, cpu: None, parts })
     }
 }
 
-/// What the thread worked before it had begun with a request was for other ones.
-fn for_others(part: Segment, begun: MonotonicTime) -> impl Iterator<Item = Segment> {
+/// What the thread worked before it had began with a request was for other ones.
+fn split_at_begin(part: Segment, began: MonotonicTime) -> impl Iterator<Item = Segment> {
     let is_work = part.cause.part == Part::AtWork && part.cause.kind == CauseKind::LongWork;
-    let before = if is_work && part.from < begun { begun.since(part.from).min(part.ns) } else { Span::ZERO };
-    let mut others = Segment { ns: before, ..part.clone() };
-    others.cause.part = Part::OtherRequests;
+    let before = if is_work && part.from < began { began.since(part.from).min(part.ns) } else { Span::ZERO };
+    let mut before_it = Segment { ns: before, ..part.clone() };
+    before_it.cause.part = Part::OtherRequests;
     let rest = Segment { from: part.from.plus(before), ns: part.ns.minus(before), ..part };
-    [others, rest].into_iter().filter(|part| !part.ns.is_zero())
+    [before_it, rest].into_iter().filter(|part| !part.ns.is_zero())
 }
 
 #[cfg(test)]

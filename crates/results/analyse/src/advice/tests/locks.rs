@@ -82,14 +82,14 @@ fn who_sleeps_with_a_lock_is_to_give_it_up_before() {
 }
 
 #[test]
-fn a_holder_off_its_cpu_is_lent_a_priority_or_told_of() {
+fn a_holder_off_its_cpu_is_lent_a_priority_or_named() {
     let activity = [(works(), 100), (off_cpu("hog"), 600), (off_cpu("other"), 300)];
     assert_eq!(cures(Policy::OTHER, None, &activity), shorter(Meanwhile::OffCpu));
     assert_eq!(cures(FIFO, None, &activity), [Cure::Inheritance { holder: "holder".into() }]);
     assert_eq!(
         cures(FIFO, Some(ProgramLanguage::Python), &activity),
         [],
-        "nobody can set its lock's protocol"
+        "no program can set its lock's protocol"
     );
     let against = &advised(FIFO, None, &activity)[0].against;
     let names: Vec<_> = against.iter().map(|cause| cause.name.as_deref()).collect();

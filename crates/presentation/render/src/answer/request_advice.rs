@@ -1,0 +1,70 @@
+//! Text of advice for requests to servers.
+
+use howlate_analyse::{Meanwhile, RequestAdvice, RequestCure};
+
+use super::thread_advice::AdviceText;
+use crate::cause_words::percent;
+use crate::untrusted_text::legible;
+
+/// `Requests at port 80 wait for keeper (futex), which is blocked in fsync(2) …`
+pub(super) fn text(advice: &RequestAdvice) -> AdviceText {
+    let (server, share) = (legible(&advice.server), percent(advice.share));
+    let sentence = match &advice.cure {
+        RequestCure::MoreThreads { threads } => {
+            let who = match threads {
+                1 => "the one thread that answers".to_owned(),
+                threads => format!("{threads} threads that answer"),
+            };
+            format!(
+                "For {share} of their time the slowest requests at {server} wait for {who}, which works for other requests meanwhile. \
+                 Where CPUs are free, more such threads or processes shorten that, and so does less work for each request"
+            )
+        }
+        RequestCure::ShorterLock { holder, meanwhile } => {
+            let holder = legible(holder);
+            let waits = format!(
+                "For {share} of their time the slowest requests at {server} wait for {holder} (futex)"
+            );
+            match meanwhile {
+                Meanwhile::Works => format!(
+                    "{waits}: a lock that it holds, or a signal from it. Less work of {holder} before that shortens the wait"
+                ),
+                Meanwhile::BlockedIn(call) => format!(
+                    "{waits}, which is blocked in {call}(2) for most of that. If {holder} holds a lock meanwhile, have it give that up \
+                     before the call"
+                ),
+                Meanwhile::OffCpu => format!(
+                    "{waits}, which others keep from its CPU for most of that. A policy for {holder} that comes before theirs shortens \
+                     the wait, and so does less work under the lock"
+                ),
+            }
+        }
+    };
+    AdviceText { sentence: format!("{sentence}. Not tried here"), steps: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_whom_requests_wait_for() {
+        let text = |cure| {
+            let sentence = text(&RequestAdvice { server: "port 80".into(), share: 0.4, cure }).sentence;
+            assert!(
+                sentence.starts_with("For 40 % of their time the slowest requests at port 80 wait for "),
+                "{sentence}"
+            );
+            sentence
+        };
+        assert!(text(RequestCure::MoreThreads { threads: 1 }).contains("the one thread that answers"));
+        assert!(text(RequestCure::MoreThreads { threads: 4 }).contains("4 threads that answer"));
+        let lock = |meanwhile| text(RequestCure::ShorterLock { holder: "keeper".into(), meanwhile });
+        assert!(lock(Meanwhile::Works).contains("Less work of keeper"));
+        assert!(
+            lock(Meanwhile::BlockedIn("fsync".into()))
+                .contains("keeper (futex), which is blocked in fsync(2)")
+        );
+        assert!(lock(Meanwhile::OffCpu).contains("which others keep from its CPU"));
+    }
+}
