@@ -76,7 +76,8 @@ fn a_request_lasts_from_its_arrival_to_the_answer_whichever_threads_work_on_it()
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(line.contains(&format!("{REQUESTS} requests at port {port} took")), "{text}");
     assert!(line.contains("2 of HTTP/2, which answers several requests at once"), "{text}");
-    assert!(line.contains("keeper blocked in clock_nanosleep"), "{text}");
+    let all = stdout(&run(&["show", "--details", path.to_str().unwrap()]));
+    assert!(all.contains("keeper blocked in clock_nanosleep"), "{all}");
 }
 
 /// Only BPF sees them, and nothing else is measured instead.

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sem_t take, taken, work, done;
+static sem_t take, taken, waits, work, done;
 static int answer_to;
 static char meets;
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -33,6 +33,7 @@ static void *keep(void *none)
         sem_wait(&take);
         pthread_mutex_lock(&lock);
         sem_post(&taken);
+        sem_wait(&waits);
         nanosleep(&hold, NULL);
         pthread_mutex_unlock(&lock);
     }
@@ -47,6 +48,8 @@ static void *answer(void *none)
         sem_wait(&work);
         from = nanoseconds();
         asked = meets;
+        if (asked)
+            sem_post(&waits);
         pthread_mutex_lock(&lock);
         pthread_mutex_unlock(&lock);
         if (asked)
@@ -93,7 +96,7 @@ int main(int count, char **words)
     struct timespec pause = {0, 2000000};
     socklen_t length = sizeof(address);
     int tcp = socket(AF_INET, SOCK_STREAM, 0), local = socket(AF_UNIX, SOCK_STREAM, 0), client, turn;
-    sem_init(&take, 0, 0), sem_init(&taken, 0, 0), sem_init(&work, 0, 0), sem_init(&done, 0, 0);
+    sem_init(&take, 0, 0), sem_init(&taken, 0, 0), sem_init(&waits, 0, 0), sem_init(&work, 0, 0), sem_init(&done, 0, 0);
     strncpy(name.sun_path, words[count - 1], sizeof(name.sun_path) - 1);
     if (bind(tcp, (void *)&address, sizeof(address)) || listen(tcp, 4) || getsockname(tcp, (void *)&address, &length) ||
         bind(local, (void *)&name, sizeof(name)) || listen(local, 4))
