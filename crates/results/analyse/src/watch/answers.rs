@@ -11,10 +11,11 @@
 use std::collections::VecDeque;
 
 use howlate_model::{
-    CauseKind, Distribution, Latency, MonotonicTime, Part, Request, Segment, ServerSocket, Span,
-    UndecomposedReason, WakeupBreakdown,
+    CauseKind, Latency, MonotonicTime, Part, Request, Segment, ServerSocket, Span, UndecomposedReason,
+    WakeupBreakdown,
 };
 
+use super::iteration_parts::LongestTenth;
 use crate::cause::{PastSleep, work_parts};
 
 /// A request waits at most this long for the records of its thread's sleeps.
@@ -23,8 +24,6 @@ const PATIENCE: Span = Span::from_secs(2);
 const MOST_REQUESTS: usize = 65_536;
 /// Most requests of a thread of which it is known when it had them, so as to tell what it did for others.
 const MOST_SPANS: usize = 64;
-/// After so many requests it is looked again how long the slowest tenth is.
-const LENGTHS_PER_LOOK: u64 = 1_024;
 
 /// A request that was answered, and what its time went to.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,9 +69,7 @@ pub struct AnsweringThread {
     sleeps: VecDeque<PastSleep>,
     /// The last requests, in the order of their answers: those that wait, and earlier ones.
     last: VecDeque<WaitingRequest>,
-    lengths: Distribution,
-    /// Below that a request is not decomposed.
-    least: Span,
+    slowest: LongestTenth,
 }
 
 impl AnsweringThread {
@@ -91,12 +88,7 @@ impl AnsweringThread {
 
     /// Takes the next request that it has answered, whose data had `arrived` then.
     pub fn record_answer(&mut self, request: &Request, arrived: MonotonicTime) {
-        let latency = Latency::from_span(request.answered.since(arrived));
-        self.lengths.record(latency);
-        if self.lengths.count().is_multiple_of(LENGTHS_PER_LOOK) {
-            let slowest_tenth = self.lengths.quantile(0.9).unwrap_or_default();
-            self.least = Span::from_nanos(slowest_tenth.as_nanos().max(0).unsigned_abs());
-        }
+        self.slowest.record(request.answered.since(arrived));
         let taken = (request.reader == request.tid).then_some(request.taken);
         let Request { socket, answered, .. } = *request;
         let request = WaitingRequest { socket, arrived, taken, answered };
@@ -114,7 +106,7 @@ impl AnsweringThread {
         while let Some(request) = self.waiting.front().copied() {
             let is_recorded = recorded_until.is_some_and(|until| request.answered <= until);
             let is_overdue = now.since(request.answered) >= PATIENCE || self.waiting.len() > MOST_REQUESTS;
-            let is_short = request.answered.since(request.arrived) < self.least;
+            let is_short = !self.slowest.has(request.answered.since(request.arrived));
             if !is_recorded && !is_overdue && !is_short {
                 break;
             }
@@ -129,7 +121,7 @@ impl AnsweringThread {
         settled
     }
 
-    /// When the thread had began with a request at the latest: what it did before was for others.
+    /// When the thread took a request up, at the latest: what it worked before was for others.
     fn began(&self, request: &WaitingRequest) -> MonotonicTime {
         let before = |other: &&WaitingRequest| other.answered < request.answered;
         match request.taken {
@@ -147,7 +139,7 @@ impl AnsweringThread {
         let began = self.began(&request);
         let WaitingRequest { arrived, answered, .. } = request;
         let sleeps = self.sleeps.make_contiguous();
-        // From the last sleep that was over by then to the last one that had began when it was answered.
+        // From the last sleep that was over by then to the last one that began before it was answered.
         let first = sleeps.partition_point(|past| past.sleep.waking <= arrived).saturating_sub(1);
         let last = sleeps.partition_point(|past| past.sleep.asleep_since < Some(answered));
         let parts = work_parts(sleeps.get(first..last)?, arrived, answered)?;
@@ -157,7 +149,7 @@ impl AnsweringThread {
     }
 }
 
-/// What the thread worked before it had began with a request was for other ones.
+/// The thread worked for other requests until it `began` with this one.
 fn split_at_begin(part: Segment, began: MonotonicTime) -> impl Iterator<Item = Segment> {
     let is_work = part.cause.part == Part::AtWork && part.cause.kind == CauseKind::LongWork;
     let before = if is_work && part.from < began { began.since(part.from).min(part.ns) } else { Span::ZERO };

@@ -13,8 +13,30 @@ use crate::cause::{PastSleep, work_parts};
 const PATIENCE: Span = Span::from_secs(2);
 /// Most iterations of a thread that wait.
 const MOST_ITERATIONS: usize = 65_536;
-/// After so many iterations it is looked again how long the longest tenth is.
+/// After so many lengths it is computed again how long the longest tenth is.
 const LENGTHS_PER_LOOK: u64 = 1_024;
+
+/// Of many iterations or requests, only the longest tenth is decomposed.
+#[derive(Debug, Default)]
+pub(super) struct LongestTenth {
+    lengths: Distribution,
+    /// Below that a length is not among them.
+    least: Span,
+}
+
+impl LongestTenth {
+    pub(super) fn record(&mut self, length: Span) {
+        self.lengths.record(Latency::from_span(length));
+        if self.lengths.count().is_multiple_of(LENGTHS_PER_LOOK) {
+            let least = self.lengths.quantile(0.9).unwrap_or_default();
+            self.least = Span::from_nanos(least.as_nanos().max(0).unsigned_abs());
+        }
+    }
+
+    pub(super) fn has(&self, length: Span) -> bool {
+        length >= self.least
+    }
+}
 
 /// What an iteration went to.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,9 +80,7 @@ impl IterationParts {
 pub struct LoopParts {
     iterations: VecDeque<(MonotonicTime, MonotonicTime)>,
     sleeps: VecDeque<PastSleep>,
-    lengths: Distribution,
-    /// Below that an iteration is not decomposed.
-    least: Span,
+    longest: LongestTenth,
     ledger: Ledger,
 }
 
@@ -77,11 +97,7 @@ impl LoopParts {
 
     /// Takes the next iteration of the thread.
     pub fn record_iteration(&mut self, from: MonotonicTime, until: MonotonicTime) {
-        self.lengths.record(Latency::from_span(until.since(from)));
-        if self.lengths.count().is_multiple_of(LENGTHS_PER_LOOK) {
-            let longest_tenth = self.lengths.quantile(0.9).unwrap_or_default();
-            self.least = Span::from_nanos(longest_tenth.as_nanos().max(0).unsigned_abs());
-        }
+        self.longest.record(until.since(from));
         self.iterations.push_back((from, until));
         if self.iterations.len() > MOST_ITERATIONS
             && let Some(iteration) = self.iterations.pop_front()
@@ -110,7 +126,7 @@ impl LoopParts {
             self.sleeps.pop_front();
         }
         let length = until.since(from);
-        if length < self.least {
+        if !self.longest.has(length) {
             return self.ledger.add_undecomposed(Latency::from_span(length), UndecomposedReason::Short);
         }
         let begun = self.sleeps.iter().take_while(|past| past.sleep.asleep_since < Some(until)).count();
