@@ -26,7 +26,7 @@
 /* A connection from the first data on that is not answered. */
 struct connection {
 	u64 arrived; /* the first data since the last reading; 0: none */
-	u64 since; /* when the data arrived that was read first; 0: nobody knows */
+	u64 since; /* when the data arrived that was read first; 0: not seen */
 	u64 taken; /* when that had been read; 0: nothing is being answered */
 	u32 reader;
 	u32 began; /* its first data has been read */
@@ -76,12 +76,17 @@ static __always_inline struct connection *connection(u64 cookie)
 	return bpf_map_lookup_elem(&connections, &cookie);
 }
 
-static __always_inline void add(u64 cookie, u64 arrived)
+/* The same, which is added if it is not there. */
+static __always_inline struct connection *connection_of(struct sock *sk)
 {
-	struct connection first;
-	__builtin_memset(&first, 0, sizeof(first));
-	first.arrived = arrived;
-	bpf_map_update_elem(&connections, &cookie, &first, BPF_NOEXIST);
+	u64 cookie = bpf_get_socket_cookie(sk);
+	struct connection *c = connection(cookie);
+	if (c)
+		return c;
+	struct connection none;
+	__builtin_memset(&none, 0, sizeof(none));
+	bpf_map_update_elem(&connections, &cookie, &none, BPF_NOEXIST);
+	return connection(cookie);
 }
 
 static __always_inline int arrives(struct sock *sk)
@@ -89,13 +94,9 @@ static __always_inline int arrives(struct sock *sk)
 	struct end end;
 	if (!has_sockets() || !end_of(sk, &end))
 		return 0;
-	u64 cookie = bpf_get_socket_cookie(sk), now = bpf_ktime_get_ns();
-	struct connection *c = connection(cookie);
-	if (!c) {
-		add(cookie, now);
-	} else if (!c->arrived) {
-		c->arrived = now;
-	}
+	struct connection *c = connection_of(sk);
+	if (c && !c->arrived)
+		c->arrived = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -135,14 +136,9 @@ static __always_inline int is_read(struct sock *sk, s64 length)
 	struct end end;
 	if (!has_sockets() || length <= 0 || !watched(p) || !end_of(sk, &end))
 		return 0;
-	u64 cookie = bpf_get_socket_cookie(sk);
-	struct connection *c = connection(cookie);
-	if (!c) {
-		add(cookie, 0);
-		c = connection(cookie);
-		if (!c)
-			return 0;
-	}
+	struct connection *c = connection_of(sk);
+	if (!c)
+		return 0;
 	if (!c->began) {
 		c->began = 1;
 		c->several = is_http2(p);
@@ -163,8 +159,7 @@ static __always_inline int is_answered(struct sock *sk, u64 at)
 	struct end end;
 	if (!has_sockets() || !watched(p) || !end_of(sk, &end))
 		return 0;
-	u64 cookie = bpf_get_socket_cookie(sk);
-	struct connection *c = connection(cookie);
+	struct connection *c = connection(bpf_get_socket_cookie(sk));
 	if (!c || !c->taken || c->accepted == MADE)
 		return 0;
 	if (at < c->taken)
@@ -193,12 +188,7 @@ int BPF_PROG(is_established, struct sock *sk, int before, int state)
 	struct end end;
 	if (state != ESTABLISHED || !has_sockets() || !end_of(sk, &end))
 		return 0;
-	u64 cookie = bpf_get_socket_cookie(sk);
-	struct connection *c = connection(cookie);
-	if (!c) {
-		add(cookie, 0);
-		c = connection(cookie);
-	}
+	struct connection *c = connection_of(sk);
 	if (c)
 		c->accepted = before == SYN_RECEIVED ? 1 : MADE;
 	return 0;
