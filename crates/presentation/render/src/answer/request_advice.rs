@@ -6,18 +6,19 @@ use super::thread_advice::AdviceText;
 use crate::cause_words::percent;
 use crate::untrusted_text::legible;
 
-/// `Requests at port 80 wait for keeper (futex), which is blocked in fsync(2) …`
+/// `For 98 % of their time the slowest requests at port 80 wait for keeper (futex), which is blocked in fsync(2) …`
 pub(super) fn text(advice: &RequestAdvice) -> AdviceText {
     let (server, share) = (legible(&advice.server), percent(advice.share));
     let sentence = match &advice.cure {
         RequestCure::MoreThreads { threads } => {
             let who = match threads {
-                1 => "the one thread that answers".to_owned(),
-                threads => format!("{threads} threads that answer"),
+                1 => "the one thread that answers, which is".to_owned(),
+                threads => format!("the {threads} threads that answer, which are"),
             };
             format!(
-                "For {share} of their time the slowest requests at {server} wait for {who}, which works for other requests meanwhile. \
-                 Where CPUs are free, more such threads or processes shorten that, and so does less work for each request"
+                "For {share} of their time the slowest requests at {server} wait for {who} at work for other requests. Where CPUs are \
+                 free, more threads that answer shorten that (more processes, where threads share an interpreter), and so does less \
+                 work for each request"
             )
         }
         RequestCure::ShorterLock { holder, meanwhile } => {
@@ -30,8 +31,9 @@ pub(super) fn text(advice: &RequestAdvice) -> AdviceText {
                     "{waits}: a lock that it holds, or a signal from it. Less work of {holder} before that shortens the wait"
                 ),
                 Meanwhile::BlockedIn(call) => format!(
-                    "{waits}, which is blocked in {call}(2) for most of that. If {holder} holds a lock meanwhile, have it give that up \
-                     before the call"
+                    "{waits}, which is blocked in {}(2) for most of that. If {holder} holds a lock meanwhile, have it give that up \
+                     before the call",
+                    legible(call)
                 ),
                 Meanwhile::OffCpu => format!(
                     "{waits}, which others keep from its CPU for most of that. A policy for {holder} that comes before theirs shortens \
@@ -58,13 +60,17 @@ mod tests {
             sentence
         };
         assert!(text(RequestCure::MoreThreads { threads: 1 }).contains("the one thread that answers"));
-        assert!(text(RequestCure::MoreThreads { threads: 4 }).contains("4 threads that answer"));
+        assert!(
+            text(RequestCure::MoreThreads { threads: 4 })
+                .contains("the 4 threads that answer, which are at work")
+        );
         let lock = |meanwhile| text(RequestCure::ShorterLock { holder: "keeper".into(), meanwhile });
         assert!(lock(Meanwhile::Works).contains("Less work of keeper"));
         assert!(
             lock(Meanwhile::BlockedIn("fsync".into()))
                 .contains("keeper (futex), which is blocked in fsync(2)")
         );
+        assert!(!lock(Meanwhile::BlockedIn("\u{1b}[2J".into())).contains('\u{1b}'));
         assert!(lock(Meanwhile::OffCpu).contains("which others keep from its CPU"));
     }
 }

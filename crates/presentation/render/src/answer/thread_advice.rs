@@ -320,6 +320,7 @@ impl AdviceWriter<'_> {
 
     fn lock_while_blocked(&self, holder: &str, call: &str) -> String {
         let (name, other, holder) = (name(&self.advice.thread), self.other(holder), legible(holder));
+        let call = legible(call);
         format!(
             "{name} waits for {other} (futex), which is blocked in {call}(2) for most of that. If {holder} holds a lock meanwhile, have it \
              give that up before the call"
@@ -638,6 +639,8 @@ mod tests {
             advice.against = vec![by_thread("hog"), by_thread("hog")];
             text_of_advice(&advice, "watch 4711", WatchedProgram::default()).0
         };
+        let hostile = text(Meanwhile::BlockedIn("\u{1b}[2J".into()));
+        assert!(!hostile.contains('\u{1b}'), "{hostile:?}");
         let blocked = text(Meanwhile::BlockedIn("fsync".into()));
         assert!(blocked.contains("planner (futex), which is blocked in fsync(2) for most"), "{blocked}");
         let off_cpu = text(Meanwhile::OffCpu);

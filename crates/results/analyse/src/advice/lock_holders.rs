@@ -70,7 +70,9 @@ impl ThreadRow<'_> {
         let (meanwhile, holder) = (self.meanwhile(holder)?, holder.to_owned());
         match (meanwhile, program.language.is_some()) {
             // A thread that is blocked does not have the interpreter's lock.
-            (Meanwhile::Works, true) if shares_a_lock(program) => Some(Cure::InterpreterLock { holder }),
+            (Meanwhile::Works, true) if program.language == Some(ProgramLanguage::Python) => {
+                Some(Cure::InterpreterLock { holder })
+            }
             (Meanwhile::OffCpu, true) => None,
             (Meanwhile::OffCpu, false) if self.thread.policy.is_realtime() => {
                 Some(Cure::Inheritance { holder })
@@ -107,8 +109,4 @@ impl ThreadRow<'_> {
         let in_iterations = all.map(of).unwrap_or_default();
         if in_iterations.is_empty() { of(self.each.clone()) } else { in_iterations }
     }
-}
-
-fn shares_a_lock(program: &WatchedProgram) -> bool {
-    program.language == Some(ProgramLanguage::Python)
 }
