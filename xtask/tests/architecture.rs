@@ -121,6 +121,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-procfs",
             "howlate-recording",
             "howlate-trace",
+            "howlate-watch-session",
             "howlate-watched-program",
         ],
     ),

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CauseKind, Distribution, LateIteration, MonotonicTime, Policy, Segment, Span};
+use crate::{
+    CauseKind, Distribution, LateIteration, MonotonicTime, OmittedAnswers, Policy, Segment, ServerSocket,
+    Span,
+};
 
 /// A thread ran later than allowed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,7 +17,8 @@ pub struct Incident {
     #[serde(rename = "at_ns")]
     pub at_ns: MonotonicTime,
     /// By how much it was late: since it was ready to run, or since its timer was to wake it; of an event loop, how long it was
-    /// away from its events; of a turn, how long after its deadline its work was done.
+    /// away from its events; of a turn, how long after its deadline its work was done; of a request, from the arrival of its data to the
+    /// answer.
     #[serde(rename = "latency_ns")]
     pub latency: Span,
     /// The thread that waited.
@@ -41,6 +45,9 @@ pub struct Incident {
     /// The loop whose turn missed its deadline; absent where a thread waited.
     #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<LateIteration>,
+    /// The server's end of the connection at which a request was answered late; absent where it was no request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSocket>,
 }
 
 /// A CPU that was idle while a thread waited for another one.
@@ -103,6 +110,8 @@ pub enum IncidentKind {
     EventLoop,
     /// No wait: a turn of a loop that its program has marked was not done when the next one was due, as the program says.
     Loop,
+    /// No wait: a request to a server, for which it is the thread that answered it.
+    Request,
 }
 
 impl IncidentKind {
@@ -114,7 +123,13 @@ impl IncidentKind {
             Self::Preempted => "preempted",
             Self::EventLoop => "event_loop",
             Self::Loop => "loop",
+            Self::Request => "request",
         }
+    }
+
+    /// Whether a thread waited for a CPU.
+    pub const fn is_wait(self) -> bool {
+        matches!(self, Self::Woken | Self::Timer | Self::Preempted)
     }
 }
 
@@ -167,6 +182,9 @@ pub struct WaitMinute {
     pub until: MonotonicTime,
     /// Groups with at least one wait.
     pub groups: Vec<WaitCounts>,
+    /// Requests to servers of programs named with `--requests`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestCounts>,
     /// Late waits that are no incidents here: there was no room for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub incidents_lost: u64,
@@ -249,6 +267,22 @@ pub struct WaitCounts {
     pub late: u64,
     /// All waits, since a timer was to end them where one did: counted in four buckets to each doubling, so that a value may be 12 % off; the longest is exact.
     pub waits: Distribution,
+}
+
+/// How long the requests took that one program answered at one end of connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestCounts {
+    /// What its process is called.
+    pub process: String,
+    /// The server's end of the connections.
+    pub server: ServerSocket,
+    /// How many took longer than `--late-above`.
+    pub late: u64,
+    /// From the arrival of the data to the answer.
+    pub requests: Distribution,
+    /// Answers that are not among them.
+    #[serde(default)]
+    pub omitted: OmittedAnswers,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]

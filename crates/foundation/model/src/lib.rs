@@ -106,8 +106,8 @@ pub use foreign::{Claim, ForeignTool, HistogramEnd, ImportNote, TimeUnit};
 pub use guest::{Accelerator, Boot, BootEnd, HostCondition, HostThread, STOP_PORT, VcpuTime};
 pub use hdr::read_hdr;
 pub use incident::{
-    IdleCpu, Incident, IncidentCause, IncidentKind, LateThread, RemovalReason, RemovedFiles, WaitCounts,
-    WaitMinute, WallClockState,
+    IdleCpu, Incident, IncidentCause, IncidentKind, LateThread, RemovalReason, RemovedFiles, RequestCounts,
+    WaitCounts, WaitMinute, WallClockState,
 };
 pub use injected_cause::{InjectedCause, MonotonicInterval};
 pub use knob::{PermanentSetting, SettingScope};

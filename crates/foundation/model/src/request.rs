@@ -1,5 +1,7 @@
 //! Requests to servers, as a tracer sees them at their connections.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +28,22 @@ pub struct Request {
 }
 
 /// The server's end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ServerSocket {
     /// TCP, at this local port.
     Port(u16),
     /// A stream socket of the Unix domain.
     Unix,
+}
+
+impl fmt::Display for ServerSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(port) => write!(f, "port {port}"),
+            Self::Unix => f.write_str("Unix sockets"),
+        }
+    }
 }
 
 /// How many requests an answer is for.

@@ -104,9 +104,9 @@ pub use guests_result::guests;
 pub use incidents::{
     HOW_CULPRITS_ARE_ADDED, IncidentReport, NO_SNAP_FILE, NodesIncidentReport, RecordEnd, RecordingState,
     bucketed, commands_left_out_in_words, culprit_name, disk_refuses, disk_takes_again, folder_is_gone,
-    held_up_by, how_late, idle_meanwhile, incident_cause, incidents_schema, late_above, late_metrics,
-    late_metrics_protobuf, lines_not_written, part_of_incident, record_has_ended, snap_origin, victim,
-    was_late,
+    held_up, held_up_by, how_late, idle_meanwhile, incident_cause, incidents_schema, late_above,
+    late_metrics, late_metrics_protobuf, lines_not_written, part_of_incident, record_has_ended, snap_origin,
+    victim, was_late,
 };
 pub use json::{json, json_of_many, json_value, result_schema};
 pub use kept_timelines::{kept_timelines, perfetto, timeline_files};
@@ -147,6 +147,6 @@ pub use untrusted_text::{
 };
 pub use watch::{
     BlockedEventLoop, EventLoopRows, SlowestOfLoop, blocked_event_loop_lines, blocked_event_loops,
-    event_loop_rows, slowest_iterations, watched_beside, watched_live,
+    event_loop_rows, omitted_answers, slowest_iterations, watched_beside, watched_live,
 };
 pub use why::why;

@@ -18,6 +18,7 @@ use super::StartAt;
 howlate record\n  \
 howlate record --late-above 500us --policy fifo,rr,deadline\n  \
 howlate record --unit nginx,postgres --late-above p99.9\n  \
+howlate record --requests nginx,redis-server\n  \
 howlate record --late-above 20ms --on-late 'logger -t howlate'\n  \
 howlate record --process 'java*' --max-size 1G --max-age 30d\n  \
 howlate show /var/lib/howlate --at 03:12\n\n\
@@ -50,6 +51,9 @@ pub struct RecordArgs {
     /// Only those of these units of systemd
     #[arg(long, value_name = "UNIT,…", value_delimiter = ',', help_heading = "Whose waits")]
     unit: Vec<String>,
+    /// Also how long these servers take to answer requests, by name or id of the process; late ones are recorded
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Whose waits")]
+    pub requests: Vec<String>,
     /// The folder for the recording; one that has a recording is continued
     #[arg(long, short, value_name = "FOLDER", default_value = "/var/lib/howlate", value_hint = clap::ValueHint::DirPath, help_heading = "What is kept")]
     pub out: PathBuf,

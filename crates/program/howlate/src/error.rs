@@ -131,7 +131,7 @@ pub(crate) enum Error {
     #[error("`howlate {command}` does not take `{found}`")]
     FleetArguments { command: &'static str, found: String },
     #[error(transparent)]
-    NotRecorded(#[from] RecordError),
+    NotRecorded(RecordError),
     #[error("{}", .path.as_ref().map_or("nothing is recorded in /var/lib/howlate".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
     NotRecordFolder { path: Option<PathBuf> },
     #[error("a folder of `howlate record` cannot be shown in that format")]
@@ -278,7 +278,7 @@ impl Error {
             } else {
                 format!("type `sudo {}`", own_command_line())
             }),
-            Self::NotRecorded(RecordError::NotSeen(_)) => None,
+            Self::NotRecorded(RecordError::NotSeen(_) | RecordError::NotServed(_)) => None,
             Self::NotRecorded(RecordError::NotKept(reason)) => Some(reason.hint().into()),
             Self::NotRecordFolder { path: None } => Some(format!("name the folder: `{} DIR`", own_command_line())),
             Self::NotRecordFolder { .. } => Some(RECORD_FOLDER_HINT.into()),
@@ -310,6 +310,15 @@ impl From<GuestsError> for Error {
         match error {
             GuestsError::Guest(error) => Self::Guest(error),
             GuestsError::Session(error) => Self::Session(error),
+        }
+    }
+}
+
+impl From<RecordError> for Error {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::NotServed(reason) => reason.into(),
+            error => Self::NotRecorded(error),
         }
     }
 }

@@ -181,6 +181,7 @@ mod tests {
             late_above: None,
             timeline: None,
             turn: None,
+            server: None,
         }
     }
 

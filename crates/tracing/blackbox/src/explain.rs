@@ -23,8 +23,6 @@ pub(crate) fn incident(wait: &LateWait, at: String, owners: &mut ThreadOwners) -
     let ran = wait.sleep.switched_in?;
     let wakeup = Wakeup { expected: ran.minus(wait.late), ran };
     let explained = decompose(wakeup, None, std::slice::from_ref(&wait.sleep), false)?.wakeup;
-    let merged = |(part, times): (Segment, usize)| Segment { merged: part.merged || times > 1, ..part };
-    let by_cause: Vec<Segment> = explained.by_cause().into_iter().map(merged).collect();
     let thread = LateThread {
         name: wait.name.clone(),
         process: wait.process.clone(),
@@ -35,8 +33,8 @@ pub(crate) fn incident(wait: &LateWait, at: String, owners: &mut ThreadOwners) -
         group: owners.group(wait.cgroup, wait.pid, ran),
         policy: wait.policy,
     };
-    let causes = causes(by_thread(&explained.parts, owners), wait.late);
-    let parts = parts(explained, by_cause);
+    let causes = causes_of(&explained.parts, wait.late, owners);
+    let parts = few_parts(explained);
     let kind = match wait.sleep.woken_by {
         WakeSource::Timer(_) => IncidentKind::Timer,
         _ if wait.preempted => IncidentKind::Preempted,
@@ -56,6 +54,7 @@ pub(crate) fn incident(wait: &LateWait, at: String, owners: &mut ThreadOwners) -
         late_above: None,
         timeline: None,
         turn: None,
+        server: None,
     })
 }
 
@@ -98,11 +97,22 @@ pub(crate) fn incident_away(away: &EventLoopStall, at: String, owners: &mut Thre
         late_above: None,
         timeline: None,
         turn: None,
+        server: None,
     }
 }
 
-fn parts(explained: WakeupBreakdown, by_cause: Vec<Segment>) -> Vec<Segment> {
-    if explained.parts.len() <= PARTS { explained.parts } else { by_cause }
+/// The parts; of many, those of one cause merged.
+pub(crate) fn few_parts(explained: WakeupBreakdown) -> Vec<Segment> {
+    if explained.parts.len() <= PARTS {
+        return explained.parts;
+    }
+    let merged = |(part, times): (Segment, usize)| Segment { merged: part.merged || times > 1, ..part };
+    explained.by_cause().into_iter().map(merged).collect()
+}
+
+/// What the parts of `whole` are due to, the longest first.
+pub(crate) fn causes_of(parts: &[Segment], whole: Span, owners: &mut ThreadOwners) -> Vec<IncidentCause> {
+    causes(by_thread(parts, owners), whole)
 }
 
 /// Causes by kind, for parts without a culprit, the longest first.

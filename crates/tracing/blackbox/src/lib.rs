@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! trace ──► late waits, at once ──► chosen? ──► parts and causes ──► incident ─────────────┐
-//!      └──► waits of each group, once a minute ──► chosen? ──► minute ─────────────────────┴──► files of a folder
+//!      └──► waits of each group, once a minute ──► chosen? ──► minute ─────────────────────┼──► files of a folder
+//! watched programs ──► their requests: late ones at once, all of them once a minute ───────┘
 //! ```
 
 mod action;
@@ -19,6 +20,8 @@ mod rate_limit;
 mod recorder;
 mod requests;
 mod script_name;
+mod served_requests;
+mod servers;
 mod sizes;
 mod snap;
 mod snap_lines;
@@ -33,6 +36,7 @@ pub use howlate_recording::{RotationLimits, TimelineQuota};
 pub use install::{InstallError, InstalledFiles, SystemdUnit};
 pub use recorder::{RecordError, RecorderDisplay, RecorderOptions, RecordingSummary, SignalFlags, record};
 pub use requests::ListenError;
+pub use served_requests::ServerEvent;
 pub use sizes::{ByteSize, age};
 pub use snap::{SnapError, snap};
 pub use thread_filter::{PolicyKind, ThreadFilter, uid_of, user_names};

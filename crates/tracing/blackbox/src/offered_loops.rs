@@ -260,6 +260,7 @@ impl MissedTurn {
             late_above: None,
             timeline: None,
             turn: Some(turn),
+            server: None,
         }
     }
 }

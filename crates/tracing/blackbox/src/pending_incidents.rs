@@ -17,7 +17,7 @@ pub(crate) struct PendingIncidents {
     pub(crate) latency: Span,
     ended: MonotonicTime,
     pub(crate) at: String,
-    /// CPU of the worst; `None` for a loop turn, whose CPU is unknown.
+    /// CPU of the worst; `None` for a loop turn and a request, whose CPU is unknown.
     cpu: Option<u32>,
     /// Whether the worst is reported by a program of another user.
     pub(crate) is_reported: bool,
@@ -30,7 +30,7 @@ impl PendingIncidents {
         let until = worst.at_ns.plus(AROUND);
         let from = worst.at_ns.minus(worst.latency).minus(AROUND).max(until.minus(most));
         let (latency, ended, at) = (worst.latency, worst.at_ns, worst.at.clone());
-        let cpu = worst.turn.is_none().then_some(worst.cpu);
+        let cpu = (worst.turn.is_none() && worst.server.is_none()).then_some(worst.cpu);
         Self {
             incidents: Vec::new(),
             from,

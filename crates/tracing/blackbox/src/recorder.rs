@@ -18,6 +18,7 @@ use howlate_recording::{
     date_and_time, timeline_text,
 };
 use howlate_trace::{LateReader, LateThresholds, ring_events};
+use howlate_watch_session::AttachError;
 use jiff::Timestamp;
 
 use crate::action::{ActionRunner, LateAction};
@@ -29,6 +30,8 @@ use crate::offered_loops::OfferedLoops;
 use crate::pending_incidents::{PendingIncidents, lanes};
 use crate::rate_limit::{RateLimit, UserRateLimits};
 use crate::requests::{self, ListenError, Request, RequestSocket, SnapRequest, is_own};
+use crate::served_requests::{LateRequest, ServedRequests, ServerEvent};
+use crate::servers::Servers;
 use crate::snap_lines::{snap_file_name, snap_lines};
 use crate::thread_filter::{PolicyKind, ThreadFilter, ThreadProperties, policy_name};
 use crate::thread_owner::ThreadOwners;
@@ -69,6 +72,8 @@ pub struct RecorderOptions {
     pub on_late: Vec<LateAction>,
     /// `None`: until a signal.
     pub duration: Option<Span>,
+    /// Names or ids of servers whose requests are measured; longer ones than the least that counts as late are incidents.
+    pub servers: Vec<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +81,9 @@ pub enum RecordError {
     /// No tracer reports waits.
     #[error("waits of all threads cannot be seen here: {0}")]
     NotSeen(TracerRefusal),
+    /// Requests of a server cannot be measured; the reason is worded where options are known.
+    #[error("requests to servers cannot be measured")]
+    NotServed(AttachError),
     /// The recording cannot be written.
     #[error(transparent)]
     NotKept(#[from] RotationError),
@@ -103,6 +111,8 @@ pub struct RecordingSummary {
     pub stopped: bool,
     /// Whether the folder or the file was removed or renamed.
     pub folder_removed: bool,
+    /// Whether requests were to be measured, and there was none.
+    pub lacks_requests: bool,
 }
 
 /// Flags set by signal handlers.
@@ -123,6 +133,8 @@ pub trait RecorderDisplay {
     fn disk_event(&mut self, event: &DiskEvent);
     /// Programs cannot send requests.
     fn requests_unavailable(&mut self, error: &ListenError);
+    /// A server is awaited, or its requests are no longer measured.
+    fn server_event(&mut self, event: ServerEvent);
 }
 
 /// Records until a signal or the end of the duration. `begin` builds the first line of each file; `started` is called
@@ -134,8 +146,32 @@ pub trait RecorderDisplay {
 pub fn record(
     options: &RecorderOptions,
     signals: &SignalFlags,
+    mut begin: impl FnMut() -> Header + 'static,
+    started: impl FnOnce(&std::path::Path, &MissingProbes) -> Box<dyn RecorderDisplay>,
+) -> Result<RecordingSummary, RecordError> {
+    let (header, requests, end) = (begin(), ServedRequests::default(), AtomicBool::new(false));
+    let servers = Servers {
+        processes: &options.servers,
+        late_above: options.late_above.least(),
+        header: &header,
+        requests: &requests,
+        end: &end,
+    };
+    std::thread::scope(|scope| {
+        let watch = || servers.watch(scope).map_err(RecordError::NotServed);
+        let result = record_beside((options, signals), begin, started, watch, requests.clone());
+        end.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// Records while the servers are watched, which `watch` begins.
+fn record_beside(
+    (options, signals): (&RecorderOptions, &SignalFlags),
     begin: impl FnMut() -> Header + 'static,
     started: impl FnOnce(&std::path::Path, &MissingProbes) -> Box<dyn RecorderDisplay>,
+    watch: impl FnOnce() -> Result<(), RecordError>,
+    served: ServedRequests,
 ) -> Result<RecordingSummary, RecordError> {
     // The tracer first: if it fails, no folder is created.
     let mut threshold = Threshold::begin(options.late_above);
@@ -144,6 +180,7 @@ pub fn record(
     let begin_reading = || LateReader::begin(late, ring_events(options.keep));
     let reader = with_immediate_termination(|| at_start_priority(begin_reading));
     let mut reader = reader.map_err(RecordError::NotSeen)?;
+    watch()?;
     let began = clock::now();
     let recording = RotatedRecording::open(&options.folder, &holder(), options.bounds, begin)?;
     if threshold.recall(recording.path()) {
@@ -186,6 +223,7 @@ pub fn record(
         turn_limit,
         snap_limit,
         priority: RecorderPriority::new(&signals.end),
+        served,
     };
     let how_ended = recorder.run(signals)?;
     recorder.end(how_ended)
@@ -242,6 +280,7 @@ struct BlackboxRecorder<'a> {
     turn_limit: UserRateLimits,
     snap_limit: UserRateLimits,
     priority: RecorderPriority<'a>,
+    served: ServedRequests,
 }
 
 impl BlackboxRecorder<'_> {
@@ -307,6 +346,8 @@ impl BlackboxRecorder<'_> {
         }
         new.extend(self.late_loops(read.at, ahead));
         new.extend(self.reported_turns(read.at, ahead));
+        new.extend(self.late_requests(most, read.at, ahead));
+        self.served.take_events().into_iter().for_each(|event| self.display.server_event(event));
         self.summary.incidents += new.len() as u64;
         self.display.show(&new, &self.summary);
         self.display.marks().into_iter().for_each(|at| self.recording.write(&Line::Mark(Mark { at })));
@@ -332,6 +373,22 @@ impl BlackboxRecorder<'_> {
         let allowed = rate_limit.take(late.len(), now);
         minute.left_out += late.len().saturating_sub(allowed) as u64;
         longest(late, allowed)
+    }
+
+    /// Late requests of watched programs: of those that the rate limit allows, the `most` longest.
+    fn late_requests(&mut self, most: usize, now: MonotonicTime, ahead: i64) -> Vec<Incident> {
+        let Self { served, owners, rate_limit, minute, .. } = self;
+        let (mut late, left_out) = served.take_late();
+        late.sort_by_key(|late| std::cmp::Reverse(late.request.latency()));
+        let allowed = rate_limit.take(late.len().min(most), now);
+        minute.left_out += left_out + late.len().saturating_sub(allowed) as u64;
+        late.truncate(allowed);
+        late.sort_by_key(|late| late.request.answered);
+        let incident = |late: LateRequest| {
+            let at = date_and_time(late.request.answered, ahead);
+            late.incident(at, owners)
+        };
+        late.into_iter().map(incident).collect()
     }
 
     /// Late loop turns reported by programs, rate limited by user, the longest first.
@@ -503,6 +560,7 @@ impl BlackboxRecorder<'_> {
             late_above,
             removed,
             clock: clock::day_clock(),
+            requests: self.served.take_counts(),
         })));
         self.check_disk();
         // If this line was lost, the next one reports it.
@@ -543,6 +601,7 @@ impl BlackboxRecorder<'_> {
             self.write_pending(pending, clock::now())?;
         }
         self.summary.commands_left_out = self.actions.left_out;
+        self.summary.lacks_requests = !self.options.servers.is_empty() && !self.served.has_requests();
         self.end_minute()?;
         self.recording.write(&Line::End(RecordingEnd { at: clock::now(), how: how_ended }));
         self.sync_disk();

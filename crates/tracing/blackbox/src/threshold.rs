@@ -161,6 +161,7 @@ mod tests {
                 late_above,
                 removed,
                 clock: None,
+                requests: Vec::new(),
             })))
             .unwrap()
         };

@@ -18,7 +18,7 @@ use howlate_watched_program::{
 };
 
 use crate::event_loops::{EventLoops, IterationOwner, PendingIteration};
-use crate::requests::Requests;
+use crate::requests::{RequestObserver, Requests};
 
 /// Name of a thread that had ended before its name was read.
 const ENDED_NAME: &str = "(ended)";
@@ -207,7 +207,7 @@ impl FollowedThreads {
     }
 
     /// Records the requests of which all is known by now; returns the first lines of new conditions.
-    pub(crate) fn settle_requests(&mut self, now: MonotonicTime) -> Vec<Line> {
+    pub(crate) fn settle_requests(&mut self, now: MonotonicTime, watched: &mut WatchedThreads) -> Vec<Line> {
         let Some(mut requests) = self.requests.take() else { return Vec::new() };
         let mut lines = Vec::new();
         for (tid, mut request) in requests.settle(now) {
@@ -220,14 +220,34 @@ impl FollowedThreads {
             if let Ok(breakdown) = &request.parts {
                 self.note_late(self.threads[index].condition(), tid, breakdown);
             }
+            let late_thread = requests.is_late(&request).then(|| {
+                let pid = watched.process_of(tid);
+                let process = watched.name(pid).unwrap_or_default();
+                let name = self.identities.name(tid).map_or_else(|| process.clone(), str::to_owned);
+                requests.late_thread((pid, process), (tid, name))
+            });
+            if let Some(observer) = requests.observer() {
+                observer.answered(request.socket, request.latency());
+                late_thread.into_iter().for_each(|thread| observer.late(thread, request.clone()));
+            }
         }
         for (tid, socket, omitted) in requests.take_omitted() {
             let (index, new) = self.service(tid, socket);
             lines.extend(new);
             self.threads[index].record_omitted_answers(&omitted);
+            if let Some(observer) = requests.observer() {
+                observer.omitted(socket, &omitted);
+            }
         }
         self.requests = Some(requests);
         lines
+    }
+
+    /// Shows every request to `observer` from now on.
+    pub(crate) fn observe_requests(&mut self, observer: Box<dyn RequestObserver>) {
+        if let Some(requests) = &mut self.requests {
+            requests.observe(observer);
+        }
     }
 
     /// Whether requests are measured, and there was none.
@@ -237,11 +257,7 @@ impl FollowedThreads {
 
     /// The index of a server's end of connections, which a thread has answered at, and the first lines of a new condition.
     fn service(&mut self, tid: u32, socket: ServerSocket) -> (usize, Vec<Line>) {
-        let name = match socket {
-            ServerSocket::Port(port) => format!("port {port}"),
-            ServerSocket::Unix => "Unix sockets".to_owned(),
-        };
-        let identity = ThreadIdentity { name, number: 0, is_joined: true };
+        let identity = ThreadIdentity { name: socket.to_string(), number: 0, is_joined: true };
         let (index, lines) = match self.conditions.get(&(identity.clone(), Activation::Request)) {
             Some(index) => (*index, Vec::new()),
             None => self.add(tid, identity, Activation::Request, None),

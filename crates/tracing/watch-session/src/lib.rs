@@ -17,4 +17,5 @@ mod session;
 
 pub use attachment::{Attachment, Visibility, WatchRequest};
 pub use chosen_tracer::{AttachError, ChosenTracer};
+pub use requests::RequestObserver;
 pub use session::{AnalysisQuery, LateActions, WatchDisplay, WatchOutcome, WatchSession};

@@ -4,14 +4,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use howlate_analyse::cause::PastSleep;
 use howlate_analyse::watch::{AnsweredRequest, AnsweringThread};
-use howlate_model::{MonotonicTime, OmittedAnswers, Request, ServerSocket, Span};
-use howlate_procfs::{Root, listening_ports};
+use howlate_model::{LateThread, Latency, MonotonicTime, OmittedAnswers, Request, ServerSocket, Span};
+use howlate_procfs::{Root, Status, listening_ports};
 
 /// Sleeps that wait for requests, about a kilobyte each: of all threads together, unless these are so many that each has the least.
 const SLEEPS_OF_ALL_THREADS: usize = 16_384;
 const SLEEPS_PER_THREAD: usize = 16;
 /// How often it is read again at which ports servers wait.
 const PORTS_EVERY: Span = Span::from_secs(1);
+
+/// Sees every request that a watched program answers.
+pub trait RequestObserver {
+    /// Longer requests are late: it is known what the time of each went to.
+    fn above(&self) -> Span;
+    /// A request was answered.
+    fn answered(&mut self, socket: ServerSocket, latency: Latency);
+    /// It was late; this thread has answered it.
+    fn late(&mut self, thread: LateThread, request: AnsweredRequest);
+    /// Answers that are not among the requests.
+    fn omitted(&mut self, socket: ServerSocket, omitted: &OmittedAnswers);
+}
 
 /// The requests of a program.
 pub(crate) struct Requests {
@@ -22,6 +34,9 @@ pub(crate) struct Requests {
     threads: HashMap<u32, AnsweringThread>,
     ended: Vec<u32>,
     omitted: BTreeMap<ServerSocket, (u32, OmittedAnswers)>,
+    observer: Option<Box<dyn RequestObserver>>,
+    /// The user of that process.
+    user: Option<u32>,
 }
 
 impl Requests {
@@ -33,7 +48,34 @@ impl Requests {
             threads: HashMap::new(),
             ended: Vec::new(),
             omitted: BTreeMap::new(),
+            observer: None,
+            user: user_of(process),
         }
+    }
+
+    /// From now on, `observer` sees all requests.
+    pub(crate) fn observe(&mut self, observer: Box<dyn RequestObserver>) {
+        self.observer = Some(observer);
+    }
+
+    pub(crate) fn observer(&mut self) -> Option<&mut (dyn RequestObserver + 'static)> {
+        self.observer.as_deref_mut()
+    }
+
+    /// A thread of these names. What only the machine knows of it is left open.
+    pub(crate) fn late_thread(
+        &self,
+        (pid, process): (u32, String),
+        (tid, name): (u32, String),
+    ) -> LateThread {
+        let uid = user_of(tid).or(self.user).unwrap_or_default();
+        LateThread { name, process, pid, tid, command: None, uid, group: None, policy: None }
+    }
+
+    /// Whether the observer is to see it as late.
+    pub(crate) fn is_late(&self, request: &AnsweredRequest) -> bool {
+        let above = self.observer.as_ref().map(|observer| Latency::from_span(observer.above()));
+        above.is_some_and(|above| request.latency() > above)
     }
 
     /// The next answer of a thread. Of a connection that the program has made itself it is none.
@@ -41,7 +83,8 @@ impl Requests {
         if !request.accepted && !self.is_server(request.socket, now) {
             return;
         }
-        let thread = self.threads.entry(request.tid).or_default();
+        let above = self.observer.as_ref().map(|observer| observer.above());
+        let thread = self.threads.entry(request.tid).or_insert_with(|| AnsweringThread::new(above));
         let (_, omitted) =
             self.omitted.entry(request.socket).or_insert((request.tid, OmittedAnswers::default()));
         if let Some(arrived) = omitted.unless_omitted(request) {
@@ -100,4 +143,8 @@ impl Requests {
             .map(|(socket, (tid, omitted))| (tid, socket, omitted))
             .collect()
     }
+}
+
+fn user_of(tid: u32) -> Option<u32> {
+    Status::read(&Root::live(), tid).effective_user()
 }

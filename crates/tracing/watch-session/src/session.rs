@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::mem::{replace, take};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
@@ -9,8 +10,8 @@ use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, EndReason, Iteration, LateWakeup, Latency, LifeEvent, LifeEventKind, Line, Mark, MonotonicTime,
-    NO_TRACER, Span, TracedSleep as Sleep, TurnFinished, block_length,
+    Caveat, EndReason, Header, Iteration, LateWakeup, Latency, LifeEvent, LifeEventKind, Line, Mark,
+    MonotonicTime, NO_TRACER, Span, TracedSleep as Sleep, TurnFinished, block_length,
 };
 use howlate_session::{Recorder, Timelines, is_known};
 use howlate_watched_program::{MarkedLoops, ThreadChanges, UnmeasuredSpans, WatchTarget, WatchedThreads};
@@ -19,6 +20,7 @@ use crate::attachment::{Attachment, Visibility, follow};
 use crate::background_priority::WatchPriority;
 use crate::chosen_tracer::AttachError;
 use crate::followed_threads::FollowedThreads;
+use crate::requests::RequestObserver;
 use crate::schedstats::SchedstatReader;
 
 /// How often events and new threads are read.
@@ -130,6 +132,11 @@ impl WatchSession {
         }
     }
 
+    /// A watch of which nothing is saved.
+    pub fn unrecorded(attachment: Attachment, header: Header) -> Self {
+        Self::new(attachment, Recorder::keeping(header, None, &Arc::default()), &[])
+    }
+
     #[must_use]
     pub fn with_display(mut self, display: Option<Box<dyn WatchDisplay>>) -> Self {
         self.display = display;
@@ -168,6 +175,13 @@ impl WatchSession {
     pub fn with_late_actions(mut self, actions: Option<Box<dyn LateActions>>) -> Self {
         self.late_actions = actions;
         self.set_late_threshold();
+        self
+    }
+
+    /// Shows every request to `observer`, if requests are measured.
+    #[must_use]
+    pub fn with_request_observer(mut self, observer: Box<dyn RequestObserver>) -> Self {
+        self.attachment.followed.observe_requests(observer);
         self
     }
 
@@ -310,7 +324,7 @@ impl WatchSession {
             until,
             &mut self.attachment.threads,
         ));
-        lines.extend(self.attachment.followed.settle_requests(until));
+        lines.extend(self.attachment.followed.settle_requests(until, &mut self.attachment.threads));
         lines.iter().for_each(|line| self.recorder.keep(line));
     }
 

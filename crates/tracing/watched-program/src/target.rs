@@ -55,6 +55,20 @@ impl WatchTarget {
         Ok(Self::Started(program, Some(loops)))
     }
 
+    /// Finds `process`: of several by that name, the one that has started the others.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such process.
+    pub fn running(process: &str) -> Result<Self, WatchError> {
+        match Self::new(Some(process), &[], false, None) {
+            Err(WatchError::Several { first: Some(first), .. }) => {
+                Self::new(Some(&first.to_string()), &[], false, None)
+            }
+            target => target,
+        }
+    }
+
     /// Process id.
     pub fn pid(&self) -> u32 {
         match self {

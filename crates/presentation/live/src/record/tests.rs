@@ -59,6 +59,7 @@ fn incident(process: &str, ms: i64, latency: u64) -> Incident {
         late_above: None,
         timeline: None,
         turn: None,
+        server: None,
     }
 }
 

@@ -1,12 +1,13 @@
 //! The JSON output of `howlate show DIR`.
 
 use howlate_analyse::incidents::{
-    Culprit, GroupWaits, RecurringCulprit, culprits, recurring_culprits, waits_by_group,
+    Culprit, GroupWaits, RecurringCulprit, culprits, recurring_culprits, requests_by_server, waits_by_group,
 };
 use howlate_analyse::percentile;
 use howlate_analyse::periodicity::PeriodicTimes;
 use howlate_model::{
-    Distribution, Incident, LateThreshold, Latency, RemovedFiles, Snapshot, Span, WallClockState,
+    Distribution, Incident, LateThreshold, Latency, OmittedAnswers, RemovedFiles, Snapshot, Span,
+    WallClockState,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -63,6 +64,12 @@ struct IncidentSums {
     group_by: &'static str,
     /// How late all threads ran.
     groups: Vec<GroupEntry>,
+    /// How long requests to servers took, those of each program at each end of connections; absent where they were not measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    requests: Vec<GroupEntry>,
+    /// Answers that are not among the requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted_answers: Option<OmittedAnswers>,
     /// When somebody asked for what all CPUs had just done, the last of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     snaps: Vec<Snapshot>,
@@ -292,11 +299,15 @@ impl IncidentReport {
             self.by,
             &self.users,
         );
+        let (requests, omitted) =
+            requests_by_server(self.recording.minutes.iter().flat_map(|minute| &minute.requests));
         IncidentSums {
             culprits: culprits(self.recording.incidents.iter()).into_iter().map(culprit).collect(),
             recurring: recurring_culprits(&self.recording).into_iter().map(recurring_entry).collect(),
             group_by: self.by.name(),
             groups: all.into_iter().map(group).collect(),
+            requests: requests.into_iter().map(group).collect(),
+            omitted_answers: (omitted.total() > 0).then_some(omitted),
             snaps: self.recording.snaps.clone(),
             missing: MissingEntry {
                 incidents_shorter: self.recording.shorter,

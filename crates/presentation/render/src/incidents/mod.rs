@@ -33,8 +33,8 @@ pub use recorder_messages::{
 };
 pub use snaps::{NO_SNAP_FILE, snap_origin};
 pub use wording::{
-    HOW_CULPRITS_ARE_ADDED, bucketed, culprit_name, held_up_by, how_late, idle_meanwhile, incident_cause,
-    late_above, part_of_incident, victim, was_late,
+    HOW_CULPRITS_ARE_ADDED, bucketed, culprit_name, held_up, held_up_by, how_late, idle_meanwhile,
+    incident_cause, late_above, part_of_incident, victim, was_late,
 };
 
 /// The recording of a machine, and how it is shown.

@@ -18,8 +18,8 @@ impl IncidentReport {
 fn late(incident: &Incident) -> LateSlice<'_> {
     let thread = &incident.thread;
     let (from, until) = (incident.at_ns.minus(incident.latency), incident.at_ns);
-    // A loop that is late by its own work may have had a CPU meanwhile.
-    let is_wait = !matches!(incident.kind, IncidentKind::EventLoop | IncidentKind::Loop);
+    // A loop or a request that is late by its own work may have had a CPU meanwhile.
+    let is_wait = incident.kind.is_wait();
     LateSlice {
         thread: TraceThread {
             tid: thread.tid,

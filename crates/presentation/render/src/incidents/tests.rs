@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use howlate_analyse::incidents::{Grouping, LateCounts, RecordedIncidents};
 use howlate_model::{
     Cause, CauseKind, Distribution, Evidence, Finding, FindingId, IdleCpu, Incident, IncidentCause,
-    IncidentKind, LateThread, LateThreshold, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment,
-    Span, Verdict, WaitCounts, WaitMinute,
+    IncidentKind, LateThread, LateThreshold, Latency, Line, MonotonicTime, OmittedAnswers, Part, Policy,
+    Remedy, RequestCounts, Segment, ServerSocket, Span, Verdict, WaitCounts, WaitMinute,
 };
 use jiff::tz::TimeZone;
 
@@ -62,6 +62,7 @@ pub(super) fn incident() -> Incident {
         late_above: None,
         timeline: Some("7.trace.json".to_owned()),
         turn: None,
+        server: None,
     }
 }
 
@@ -86,6 +87,7 @@ fn minute() -> WaitMinute {
         late_above: None,
         removed: vec![],
         clock: None,
+        requests: Vec::new(),
     }
 }
 
@@ -483,4 +485,68 @@ fn metrics_have_a_series_for_each_group_and_pair() {
     }
     let empty = late_metrics(&LateCounts::default());
     assert!(empty.lines().filter(|line| !line.starts_with('#')).eq(["howlate_late_waits_not_kept_total 0"]));
+}
+
+/// A request that waited for a thread which slept, and the minute that counts it.
+fn with_requests() -> IncidentReport {
+    let segment = |part, kind, through: &str, from: i64, micros| {
+        let cause = Cause { through: through.to_owned(), ..Cause::new(part, kind, String::new()) };
+        let cause = Cause { call: "clock_nanosleep".to_owned(), ..cause };
+        Segment::new(cause, None, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
+    };
+    let parts = vec![
+        segment(Part::Blocked, CauseKind::SystemCall, "keeper", 1_000, 9_000),
+        segment(Part::AtWork, CauseKind::LongWork, "", 10_000, 3_000),
+    ];
+    let late = incident();
+    let request = Incident {
+        kind: IncidentKind::Request,
+        server: Some(ServerSocket::Port(80)),
+        parts,
+        causes: late.causes.clone(),
+        ..late
+    };
+    let mut requests = Distribution::default();
+    [90_000, 12_000_000].iter().for_each(|ns| requests.record(Latency::from_nanos(*ns)));
+    let omitted = OmittedAnswers { http2: 4, ..OmittedAnswers::default() };
+    let (process, server) = ("ngi\u{1b}nx".to_owned(), ServerSocket::Port(80));
+    let mut report = incident_report(vec![request]);
+    report.recording.minutes[0].requests =
+        vec![RequestCounts { process, server, late: 1, requests, omitted }];
+    report
+}
+
+#[test]
+fn a_request_has_its_server_and_where_its_time_went() {
+    let report = with_requests();
+    let text = plain(&report.text(Detail::Brief, 120));
+    for expected in [
+        "nginx worker;1 (71), port 80",
+        "of that, still blocked (keeper blocked in clock_nanosleep) 75 %",
+        "How long requests took, counted up to 03:13:00",
+        "ngi\\u{1b}nx, port 80         2     1",
+        "Not among them: answers 4 of HTTP/2",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert!(!text.contains("Causes"), "what its thread waited for is an incident of its own: {text}");
+    let why = plain(&report.why(&[], Detail::Full, 120));
+    assert!(why.contains("(71), port 80 answered a request after 12.0 ms"), "{why}");
+    assert!(why.contains("still blocked (keeper blocked in clock_nanosleep) 75 %"), "{why}");
+    let document: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    assert_eq!((&document["requests"][0]["count"], &document["requests"][0]["late"]), (&2.into(), &1.into()));
+    assert_eq!(document["omitted_answers"]["http2"], 4);
+    assert_eq!(document["incidents"][0]["server"]["port"], 80);
+}
+
+#[test]
+fn requests_have_metrics_of_their_own() {
+    let report = with_requests();
+    let mut counts = LateCounts::default();
+    counts.add(&Line::Minute(Box::new(report.recording.minutes[0].clone())));
+    counts.add(&Line::Incident(Box::new(report.recording.incidents[0].clone())));
+    let text = late_metrics(&counts);
+    let expected = "howlate_request_seconds_count{server=\"ngi\\\\u{1b}nx, port 80\"} 2";
+    assert!(text.lines().any(|line| line == expected), "{text}");
+    assert!(!text.contains("howlate_held_up_seconds_total{"), "{text}");
 }

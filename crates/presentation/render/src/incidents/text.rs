@@ -1,10 +1,10 @@
 //! `howlate show DIR` as text.
 
 use howlate_analyse::incidents::{Culprit, RecurringCulprit, culprits, recurring_culprits};
-use howlate_model::{Incident, IncidentKind};
+use howlate_model::Incident;
 
 use super::IncidentReport;
-use super::wording::{comes_back, culprit_name, held_up_by, span, victim};
+use super::wording::{comes_back, culprit_name, held_up, span, victim};
 use crate::detail::Detail;
 use crate::numbers::count;
 use crate::prose::wrapped;
@@ -37,6 +37,7 @@ impl IncidentReport {
             self.snaps(detail, width),
             self.notes(width),
             self.groups(detail, width),
+            self.requests(detail, width),
             self.culprits(list_limits(detail).culprits, detail, width),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
@@ -88,10 +89,8 @@ impl IncidentReport {
 
     /// `In 12 of 40 waits, another CPU on which the thread may run was idle for half of the time or longer.`
     pub fn idle_in_words(&self) -> Option<String> {
-        let is_loop =
-            |incident: &Incident| matches!(incident.kind, IncidentKind::EventLoop | IncidentKind::Loop);
         let waits: Vec<&Incident> =
-            self.recording.incidents.iter().filter(|incident| !is_loop(incident)).collect();
+            self.recording.incidents.iter().filter(|incident| incident.kind.is_wait()).collect();
         let is_half = |incident: &&&Incident| {
             incident.idle_cpu.is_some_and(|of| of.idle.as_nanos() >= incident.latency.as_nanos().div_ceil(2))
         };
@@ -151,7 +150,7 @@ pub(super) fn row(incident: &Incident, time: &str, is_longest: bool, width: usiz
     let waited = format!("{:>8}", span(incident.latency));
     let waited = if is_longest { paint(BOLD, waited) } else { waited };
     let indent = 2 + time.chars().count() + 2 + 8 + 2;
-    let (who, culprits) = (victim(incident), format!("held up by {}", held_up_by(incident)));
+    let (who, culprits) = (victim(incident), held_up(incident));
     if indent + who.chars().count() + 2 + culprits.chars().count() <= width {
         return format!("  {time}  {waited}  {who}  {culprits}\n");
     }
@@ -234,6 +233,7 @@ mod tests {
             late_above: None,
             timeline: None,
             turn: None,
+            server: None,
         }
     }
 

@@ -12,7 +12,7 @@ use super::wording::{
     culprit_text, how_late, idle_meanwhile, incident_cause, part_of_incident, span, unusual, victim, way,
 };
 use crate::answer::MOST_REMEDIES;
-use crate::cause_words::{first_two, part_in_words, percent};
+use crate::cause_words::{first_two, part_in_words, percent, segment_in_words};
 use crate::commands_to_type::step_lines;
 use crate::detail::Detail;
 use crate::numbers::{count, span_per_span};
@@ -219,8 +219,10 @@ fn part_line(incident: &Incident, cause_part: &CausePart, width: usize) -> Strin
 fn part_text(incident: &Incident, part: &Segment) -> String {
     let culprit =
         cause_of(incident, part).filter(|cause| cause.kind == part.cause.kind && part.cause.kind.is_named());
-    if incident.kind == IncidentKind::EventLoop {
-        return way(incident.kind, part.cause.part).to_owned();
+    match incident.kind {
+        IncidentKind::EventLoop => return way(incident.kind, part.cause.part).to_owned(),
+        IncidentKind::Request => return segment_in_words(part),
+        _ => {}
     }
     match (culprit, part.cause.kind) {
         (Some(culprit), CauseKind::Thread) => {

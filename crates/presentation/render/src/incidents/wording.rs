@@ -7,7 +7,7 @@ use howlate_model::{
 };
 
 use crate::cause_words::{part_in_words, percent, segment_in_words, who};
-use crate::numbers::{count, length, rough};
+use crate::numbers::{count, length, rough, span_per_span};
 use crate::recurrence::{precise, probability};
 use crate::untrusted_text::legible;
 
@@ -21,7 +21,8 @@ const THIS_RECORDER: &str = "this recorder";
 /// Explains the columns of culprits.
 pub const HOW_CULPRITS_ARE_ADDED: &str = "Own time: how long it had what others waited for, counted once. Others' waits: added up over all who waited.";
 
-/// `nginx worker (4711)`; for an interpreter, `python3 svc.py (4711)`; for a marked loop, `robot (4711), loop control`.
+/// `nginx worker (4711)`; for an interpreter, `python3 svc.py (4711)`; for a marked loop, `robot (4711), loop control`; for a request,
+/// `nginx (4711), port 80`.
 pub fn victim(incident: &Incident) -> String {
     let thread = &incident.thread;
     let (process, name) = (legible(&thread.process), legible(&thread.name));
@@ -30,7 +31,8 @@ pub fn victim(incident: &Incident) -> String {
         thread.command.as_ref().map_or_else(String::new, |command| format!(" {}", legible(command)));
     let turn =
         incident.turn.as_ref().map_or_else(String::new, |turn| format!(", loop {}", legible(&turn.name)));
-    format!("{process}{command}{name} ({}){turn}", thread.tid)
+    let server = incident.server.map_or_else(String::new, |server| format!(", {server}"));
+    format!("{process}{command}{name} ({}){turn}{server}", thread.tid)
 }
 
 /// The verb before the length of an incident.
@@ -40,6 +42,7 @@ pub const fn was_late(kind: IncidentKind) -> &'static str {
         IncidentKind::Timer => "was late by",
         IncidentKind::EventLoop => "was away from its events for",
         IncidentKind::Loop => "says it missed its deadline by",
+        IncidentKind::Request => "answered a request after",
     }
 }
 
@@ -54,7 +57,7 @@ pub fn how_late(incident: &Incident) -> String {
         (IncidentKind::Loop, Some(turn)) => {
             format!(": its turns are due every {}{}", length(turn.period), spans(turn))
         }
-        (IncidentKind::Loop | IncidentKind::EventLoop, _) => String::new(),
+        (IncidentKind::Loop | IncidentKind::EventLoop | IncidentKind::Request, _) => String::new(),
     };
     format!("{verb} {late}{how}")
 }
@@ -92,14 +95,37 @@ pub(super) const fn way(kind: IncidentKind, part: Part) -> &'static str {
     }
 }
 
-/// `rsync, pid 9 98 %, softirq NET_RX 2 %`
+/// `held up by rsync, pid 9 98 %`; of a request, `of that, at work 60 %`.
+pub fn held_up(incident: &Incident) -> String {
+    let begin = if incident.kind == IncidentKind::Request { "of that," } else { "held up by" };
+    format!("{begin} {}", held_up_by(incident))
+}
+
+/// `rsync, pid 9 98 %, softirq NET_RX 2 %`; of a request, `at work 60 %, waiting for the CPU (thread hog (9)) 40 %`.
 pub fn held_up_by(incident: &Incident) -> String {
-    let worth: Vec<&IncidentCause> = incident.causes.iter().filter(|cause| cause.share >= WORTH).collect();
-    let causes =
-        worth.iter().take(CAUSES).map(|cause| format!("{} {}", incident_cause(cause), percent(cause.share)));
+    let causes = match incident.kind {
+        IncidentKind::Request => parts_in_words(incident),
+        _ => incident.causes.iter().map(|cause| (incident_cause(cause), cause.share)).collect(),
+    };
+    let worth: Vec<_> = causes.iter().filter(|(_, share)| *share >= WORTH).collect();
+    let causes = worth.iter().take(CAUSES).map(|(cause, share)| format!("{cause} {}", percent(*share)));
     let more = worth.len().saturating_sub(CAUSES);
     let more = (more > 0).then(|| format!("{more} more"));
     causes.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// The parts of an incident and their shares, those of one text together, the longest first.
+fn parts_in_words(incident: &Incident) -> Vec<(String, f64)> {
+    let mut sums: Vec<(String, f64)> = Vec::new();
+    for part in &incident.parts {
+        let (text, share) = (segment_in_words(part), span_per_span(part.ns, incident.latency));
+        match sums.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, sum)) => *sum += share,
+            None => sums.push((text, share)),
+        }
+    }
+    sums.sort_by(|(_, left), (_, right)| right.total_cmp(left));
+    sums
 }
 
 /// `python3 svc.py, pid 812, fifo:50`; of a thread that is not the main one, `GC 1 of java app.jar, thread 815 of 812`.

@@ -17,6 +17,7 @@ pub use event_loops::{
 };
 pub(crate) use rows::ThreadRows;
 pub(crate) use runtime_threads::is_helper;
+pub use sentence::omitted_answers;
 pub use slowest_iterations::{SlowestOfLoop, slowest_iterations};
 pub(crate) use spans::table as spans;
 

@@ -78,7 +78,7 @@ fn requests(outcome: &Outcome, name: &str, p50: Latency, rare: &str) -> String {
 }
 
 /// Answers that are not among the requests, and why.
-fn omitted_answers(omitted: &OmittedAnswers) -> Option<String> {
+pub fn omitted_answers(omitted: &OmittedAnswers) -> Option<String> {
     let reasons = [
         (omitted.http2, "of HTTP/2, which answers several requests at once"),
         (omitted.more_data, "begun when more data had arrived, of which it is not known what it asks for"),

@@ -3,7 +3,7 @@
 use howlate_analyse::incidents::{Culprit, culprits};
 use howlate_model::{Incident, Latency};
 use howlate_render::numbers::count;
-use howlate_render::{IncidentReport, culprit_name, held_up_by, late_above, machine, victim, was_late};
+use howlate_render::{IncidentReport, culprit_name, held_up, late_above, machine, victim, was_late};
 use maud::{Markup, html};
 
 use crate::prose;
@@ -50,8 +50,8 @@ fn answer(incidents: &IncidentReport) -> String {
 
 fn longest_incident(incidents: &IncidentReport, incident: &Incident) -> String {
     let (late, at) = (Latency::from_span(incident.latency), incidents.time(incident, "%m-%d %H:%M:%S"));
-    let (victim, verb, by) = (victim(incident), was_late(incident.kind), held_up_by(incident));
-    format!("The longest: {victim} {verb} {late} at {at}, held up by {by}.")
+    let (victim, verb, by) = (victim(incident), was_late(incident.kind), held_up(incident));
+    format!("The longest: {victim} {verb} {late} at {at}, {by}.")
 }
 
 fn top_culprit(culprit: &Culprit) -> String {

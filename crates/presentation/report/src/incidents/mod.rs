@@ -42,6 +42,9 @@ pub fn incidents_page(
         }
         @if !incidents.recording.minutes.is_empty() {
             section id="waits" { h2 { "How late all threads ran" } (tables::groups(incidents)) }
+            @if let Some(requests) = tables::requests(incidents) {
+                section id="requests" { h2 { "How long requests took" } (requests) }
+            }
         }
     };
     document(&format!("{} · howlate", incidents.title()), (STYLE, SCRIPT), &main)

@@ -1,14 +1,14 @@
 //! Incidents, culprits and groups as tables.
 
 use howlate_analyse::incidents::{
-    Culprit, GroupWaits, culprits as all_culprits, waits_by_group as all_groups,
+    Culprit, GroupWaits, culprits as all_culprits, requests_by_server, waits_by_group as all_groups,
 };
 use howlate_analyse::percentile;
 use howlate_model::{Incident, Latency, Snapshot};
 use howlate_render::numbers::count;
 use howlate_render::{
     HOW_CULPRITS_ARE_ADDED, IncidentReport, NO_SNAP_FILE, bucketed, culprit_name, held_up_by, idle_meanwhile,
-    snap_origin, victim,
+    legible, omitted_answers, snap_origin, victim,
 };
 use maud::{Markup, html};
 
@@ -111,7 +111,8 @@ pub(super) fn groups(incidents: &IncidentReport) -> Markup {
         &incidents.users,
     );
     let headings = [incidents.by.name(), "waits", "late waits", "p50", "p99", "p99.9", "max"];
-    let rows = all.iter().take(GROUPS).map(|group| group_row(incidents, group)).collect();
+    let row = |group: &GroupWaits| group_row(incidents.display_name(&group.name), group);
+    let rows = all.iter().take(GROUPS).map(row).collect();
     let left_out = all.len().saturating_sub(GROUPS) as u64;
     html! {
         (ReportTable::plain("How late threads ran, since their timer was due or they were ready", &headings, 1, rows).html())
@@ -122,11 +123,26 @@ pub(super) fn groups(incidents: &IncidentReport) -> Markup {
     }
 }
 
-fn group_row(incidents: &IncidentReport, group: &GroupWaits) -> Vec<String> {
+/// Requests to servers; `None` where they were not measured.
+pub(super) fn requests(incidents: &IncidentReport) -> Option<Markup> {
+    let counts = incidents.recording.minutes.iter().flat_map(|minute| &minute.requests);
+    let (all, omitted) = requests_by_server(counts);
+    let headings = ["server", "requests", "late", "p50", "p99", "p99.9", "max"];
+    let row = |group: &GroupWaits| group_row(legible(&group.name).into_owned(), group);
+    let rows: Vec<_> = all.iter().take(GROUPS).map(row).collect();
+    (!rows.is_empty()).then(|| {
+        html! {
+            (ReportTable::plain("How long requests took, from the arrival of their data to the answer", &headings, 1, rows).html())
+            @if let Some(omitted) = omitted_answers(&omitted) { p class="quiet" { (omitted) } }
+        }
+    })
+}
+
+fn group_row(name: String, group: &GroupWaits) -> Vec<String> {
     let or_dash = |percentile_cell: Option<String>| percentile_cell.unwrap_or_else(|| "–".to_owned());
     let percentile_cell = |quantile| or_dash(percentile(&group.waits, quantile).map(bucketed));
     vec![
-        incidents.display_name(&group.name),
+        name,
         count(group.waits.count()),
         count(group.late),
         percentile_cell(0.5),

@@ -43,6 +43,7 @@ fn incident(at: &str, victim: &str, ms: i64) -> Incident {
         late_above: None,
         timeline: Some("7.trace.json".to_owned()),
         turn: None,
+        server: None,
     }
 }
 
@@ -62,6 +63,7 @@ fn recorded_incidents(incidents: Vec<Incident>) -> IncidentReport {
         late_above: None,
         removed: vec![],
         clock: None,
+        requests: Vec::new(),
     };
     IncidentReport {
         recording: RecordedIncidents { incidents, shorter: 0, minutes: vec![minute], snaps: vec![] },

@@ -2,7 +2,7 @@
 
 use howlate_model::{CpuTimeline, Incident, Latency};
 use howlate_render::scale::Scale;
-use howlate_render::{IncidentReport, held_up_by, how_late, incident_cause, victim, was_late};
+use howlate_render::{IncidentReport, held_up, how_late, incident_cause, victim, was_late};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -49,10 +49,10 @@ fn about(incidents: &IncidentReport, incident: &Incident, is_alone: bool) -> Str
         _ => "What all CPUs did then was not kept (`--at-most` of `howlate record`).".replace('`', ""),
     };
     format!(
-        "At {}, it {}; held up by {}. {cpus}",
+        "At {}, it {}; {}. {cpus}",
         incidents.time(incident, "%Y-%m-%d %H:%M:%S.%3f %Z"),
         how_late(incident),
-        held_up_by(incident)
+        held_up(incident)
     )
 }
 

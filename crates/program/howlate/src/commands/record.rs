@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use howlate_blackbox::{
-    DiskEvent, InstalledFiles, ListenError, RecorderDisplay, RecorderOptions, RecordingSummary, SignalFlags,
-    SystemdUnit, at_start_priority,
+    DiskEvent, InstalledFiles, ListenError, RecorderDisplay, RecorderOptions, RecordingSummary, ServerEvent,
+    SignalFlags, SystemdUnit, at_start_priority,
 };
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
-use howlate_model::{Header, Incident, MissingProbes, MonotonicTime, WaitClock, shell_path};
+use howlate_model::{Caveat, Header, Incident, MissingProbes, MonotonicTime, WaitClock, shell_path};
 use howlate_recording::new_id;
 use howlate_render::{
-    RecordEnd, disk_refuses, disk_takes_again, folder_is_gone, late_above, legible, lines_not_written,
-    machine,
+    RecordEnd, caveat, disk_refuses, disk_takes_again, folder_is_gone, late_above, legible,
+    lines_not_written, machine,
 };
 use howlate_session::{date_and_time, header};
 
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitStatus, Error> {
         timelines: args.at_most,
         on_late: args.on_late.clone(),
         duration: args.duration,
+        servers: args.requests.clone(),
     };
     let first_header = Header {
         late_above: Some(args.late_above.least()),
@@ -89,6 +90,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitStatus, Error> {
         let follows_echo = requests.end.load(Ordering::Relaxed) && terminal::stderr_is_terminal();
         let end = record_end(&finished).text(&printable_path(&args.out));
         eprint(&if follows_echo { format!("\n{end}") } else { end });
+    }
+    if finished.lacks_requests && !args.quiet {
+        eprint_wrapped(&format!("{}\n", caveat(&Caveat::NoRequests)));
     }
     if finished.snaps_left_out > 0 {
         let count = finished.snaps_left_out;
@@ -162,6 +166,21 @@ impl RecorderDisplay for TextDisplay {
     fn requests_unavailable(&mut self, reason: &ListenError) {
         eprint_wrapped(&format!("Programs cannot ask this recorder for anything: {reason}.\n"));
     }
+
+    fn server_event(&mut self, event: ServerEvent) {
+        let text = match event {
+            ServerEvent::Awaited { server } => {
+                let server = legible(&server);
+                format!(
+                    "No process is called `{server}` now: its requests are measured as soon as there is one."
+                )
+            }
+            ServerEvent::Lost { server, reason } => {
+                format!("Requests of {} are no longer measured: {}.", legible(&server), Error::from(reason))
+            }
+        };
+        eprint_wrapped(&format!("{text}\n"));
+    }
 }
 
 struct LiveRecordDisplay(LiveRecord);
@@ -175,6 +194,8 @@ impl RecorderDisplay for LiveRecordDisplay {
     fn disk_event(&mut self, _: &DiskEvent) {}
 
     fn requests_unavailable(&mut self, _: &ListenError) {}
+
+    fn server_event(&mut self, _: ServerEvent) {}
 
     fn marks(&mut self) -> Vec<MonotonicTime> {
         self.0.marks()

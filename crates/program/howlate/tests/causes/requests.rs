@@ -1,14 +1,19 @@
 //! Requests to servers, against the client's and the server's own readings of the clock.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{build_c, has_bpf, json, run, stderr, stdout};
+use crate::common::{build_c, has_bpf, howlate, json, run, send, stderr, stdout};
 
 /// Requests over TCP, of which one in ten meets a lock; then some over a socket of the Unix domain.
 const REQUESTS: u64 = 200;
 const OVER_UNIX: u64 = 20;
+/// Below the time for which the keeper sleeps.
+const LATE: &str = "4ms";
 
 /// A reader hands each request to a worker, who needs a lock that a keeper holds, who sleeps meanwhile.
 const PROGRAM: &str = include_str!("../common/server.c");
@@ -78,6 +83,72 @@ fn a_request_lasts_from_its_arrival_to_the_answer_whichever_threads_work_on_it()
     assert!(line.contains("2 of HTTP/2, which answers several requests at once"), "{text}");
     let all = stdout(&run(&["show", "--details", path.to_str().unwrap()]));
     assert!(all.contains("keeper blocked in clock_nanosleep"), "{all}");
+}
+
+/// The recorder watches the server from before its first request to its end, of which it says so.
+#[test]
+fn a_recorder_counts_requests_and_those_that_are_late_are_incidents() {
+    if !has_bpf() {
+        return;
+    }
+    let Some((folder, _alone)) = super::record::place() else { return };
+    let (source, program) = (folder.path().join("s.c"), folder.path().join("server"));
+    std::fs::write(&source, PROGRAM).unwrap();
+    if build_c(&source, &program, &["-O1", "-pthread"]).is_none() {
+        return;
+    }
+    let (times, out) = (folder.path().join("times"), folder.path().join("recorded"));
+    let (socket, shell) = (folder.path().join("u"), "read -r line && exec");
+    let script = format!("{shell} {} {} 2>{}", program.display(), socket.display(), times.display());
+    let mut server =
+        Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let (pid, out) = (server.id().to_string(), out.to_str().unwrap());
+    let servers = format!("{pid},no-such-server");
+    let options = ["record", "--requests", &servers, "--late-above", LATE, "--out", out];
+    let mut recorder = howlate(&options).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(recorder.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut skip_to = |text: &str| assert!(lines.any(|line| line.contains(text)), "{text}");
+    skip_to("Recording since");
+    skip_to("No process is called `no-such-server` now");
+    server.stdin.take().unwrap().write_all(b"begin\n").unwrap();
+    assert!(server.wait().unwrap().success());
+    skip_to(&format!("Requests of {pid} are no longer measured: there is no process {pid}"));
+    send(recorder.id(), Signal::INT);
+    assert_eq!(recorder.wait().unwrap().code(), Some(0));
+    let document = json(&["show", out, "--json", "--details"], 0);
+    let port = printed(&times, "port")[0];
+    let count = |name: &str| {
+        let mut rows = document["requests"].as_array().unwrap().iter();
+        rows.find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {document}")).clone()
+    };
+    let over_tcp = count(&format!("sh, port {port}"));
+    assert_eq!(over_tcp["count"], REQUESTS, "{over_tcp}");
+    assert_eq!(count("sh, Unix sockets")["count"], OVER_UNIX);
+    assert_eq!(document["omitted_answers"]["http2"], 2);
+    let is_request = |incident: &&Value| incident["kind"] == "request";
+    let late: Vec<&Value> = document["incidents"].as_array().unwrap().iter().filter(is_request).collect();
+    let of_port = |incident: &&&Value| incident["server"]["port"] == port;
+    assert_eq!(over_tcp["late"], late.iter().filter(of_port).count(), "{document}");
+    // The keeper sleeps for longer than that in each of these, but other programs may have taken the CPU instead.
+    assert!(late.len() as u64 >= REQUESTS / 10, "{document}");
+    for incident in &late {
+        let parts = incident["parts"].as_array().unwrap();
+        let sum: u64 = parts.iter().map(|part| part["ns"].as_u64().unwrap()).sum();
+        assert_eq!(sum, incident["latency_ns"].as_u64().unwrap(), "{incident}");
+    }
+    let slept = late
+        .iter()
+        .flat_map(|incident| incident["parts"].as_array().unwrap())
+        .filter(|part| part["through"] == "keeper" && part["call"] == "clock_nanosleep");
+    assert!(slept.count() as u64 >= REQUESTS / 10, "{document}");
+    let text = stdout(&run(&["show", out]));
+    assert!(text.contains("How long requests took") && text.contains(&format!("sh, port {port}")), "{text}");
+    let why = stdout(&run(&["why", out, "--details"]));
+    assert!(why.contains("answered a request after"), "{why}");
+    assert!(why.contains("still blocked (keeper blocked in clock_nanosleep)"), "{why}");
+    let page = folder.path().join("page.html");
+    run(&["report", out, "--out", page.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(&page).unwrap().contains("How long requests took"));
 }
 
 /// Only BPF sees them, and nothing else is measured instead.

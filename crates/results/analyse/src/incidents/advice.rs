@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{CauseKind, Incident, IncidentCause, LateThread, Policy, Span};
+use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, LateThread, Policy, Span};
 
 use crate::cause::WhyCause;
 
 /// The causes of these incidents, with the policy of the threads that waited: first those of ordinary threads, then those of real-time
-/// threads, as their remedies differ. Empty without incidents.
+/// threads, as their remedies differ. Not of requests, whose threads wait for much else. Empty without incidents.
 pub fn causes_by_urgency(incidents: &[Incident]) -> Vec<(Policy, Vec<WhyCause>)> {
     let is_urgent = |incident: &Incident| incident.thread.policy.is_some_and(Policy::is_realtime);
     let by_urgency = |urgent: bool| -> Vec<&Incident> {
-        incidents.iter().filter(|incident| is_urgent(incident) == urgent).collect()
+        let is_request = |incident: &Incident| incident.kind == IncidentKind::Request;
+        incidents.iter().filter(|incident| is_urgent(incident) == urgent && !is_request(incident)).collect()
     };
     let groups = [by_urgency(false), by_urgency(true)].into_iter().filter(|group| !group.is_empty());
     groups.map(|group| (group[0].thread.policy.unwrap_or(Policy::OTHER), causes(&group))).collect()
@@ -25,6 +26,7 @@ const LEAST_TIMES: usize = 3;
 pub fn thread_to_raise(incidents: &[Incident]) -> Option<&LateThread> {
     let is_ordinary =
         |incident: &&Incident| incident.thread.policy.is_none_or(|policy| !policy.is_realtime());
+    let is_request = |incident: &&Incident| incident.kind == IncidentKind::Request;
     let is_culprit = |tid: u32| {
         let other_incidents = incidents.iter().filter(|incident| incident.thread.tid != tid);
         other_incidents.flat_map(|incident| &incident.causes).any(|cause| cause.pid == Some(tid))
@@ -34,7 +36,7 @@ pub fn thread_to_raise(incidents: &[Incident]) -> Option<&LateThread> {
         threads.map(|cause| cause.took).fold(Span::ZERO, Span::plus)
     };
     let mut waited: HashMap<u32, (&LateThread, Span, usize)> = HashMap::new();
-    for incident in incidents.iter().filter(is_ordinary) {
+    for incident in incidents.iter().filter(|incident| is_ordinary(incident) && !is_request(incident)) {
         let (_, total, times) =
             waited.entry(incident.thread.tid).or_insert((&incident.thread, Span::ZERO, 0));
         (*total, *times) = (total.plus(time_for_threads(incident)), *times + 1);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{CauseKind, Incident, IncidentCause, Policy, Span};
+use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, Policy, Span};
 
 use super::culprit_of_cause::{cause_of, culprit_name};
 use super::own_time::OwnTime;
@@ -53,10 +53,10 @@ struct CulpritKey {
 }
 
 /// The culprits, the longest time first. Threads are grouped by process, with the real-time ones of a program kept apart from its
-/// others.
+/// others. Not of requests: what their threads waited for is an incident of its own.
 pub fn culprits<'a>(incidents: impl Iterator<Item = &'a Incident>) -> Vec<Culprit> {
     let mut all: BTreeMap<CulpritKey, CulpritSum> = BTreeMap::new();
-    for incident in incidents {
+    for incident in incidents.filter(|incident| incident.kind != IncidentKind::Request) {
         let mut here: BTreeMap<CulpritKey, (Span, Option<Policy>)> = BTreeMap::new();
         for cause in &incident.causes {
             let (took, policy) = here.entry(key_of(cause)).or_default();
@@ -149,6 +149,7 @@ pub(super) mod tests {
             late_above: None,
             timeline: None,
             turn: None,
+            server: None,
         }
     }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Distribution, Incident, Line, Span, WaitCounts};
+use howlate_model::{Distribution, Incident, IncidentKind, Line, RequestCounts, Span, WaitCounts};
 
 use super::Grouping;
 use super::culprit_of_cause::culprit_name;
+use super::group_waits::server_name;
 
 /// Most groups, half of them reserved for those that were late; all others count as one.
 const MOST_GROUPS: usize = 50;
@@ -23,6 +24,8 @@ pub struct LateCounts {
     pub users: BTreeMap<u32, String>,
     /// All waits, late or not, by group.
     pub waits: BTreeMap<String, Distribution>,
+    /// How long requests took, by program and server.
+    pub requests: BTreeMap<String, Distribution>,
     /// How long a victim waited for a culprit, in late waits.
     pub waited: BTreeMap<(String, String), Span>,
     /// Late waits that are in no pair: beyond the recorder's limit, or lost for lack of room.
@@ -35,11 +38,12 @@ impl LateCounts {
     /// Takes in a line, if it is an incident or a minute.
     pub fn add(&mut self, line: &Line) {
         match line {
-            Line::Incident(incident) => self.add_incident(incident),
+            Line::Incident(incident) if incident.kind != IncidentKind::Request => self.add_incident(incident),
             Line::Minute(minute) => {
                 self.dropped += minute.incidents_lost + minute.incidents_left_out;
                 self.until = Some(minute.at.clone());
                 minute.groups.iter().for_each(|group| self.add_group(group));
+                minute.requests.iter().for_each(|server| self.add_requests(server));
             }
             _ => {}
         }
@@ -51,6 +55,13 @@ impl LateCounts {
         let has_room = self.waits.contains_key(&name) || self.waits.len() < room;
         let name = if has_room { name } else { OTHERS.to_owned() };
         self.waits.entry(name).or_default().merge(&counts.waits);
+    }
+
+    fn add_requests(&mut self, counts: &RequestCounts) {
+        let name = server_name(counts);
+        let has_room = self.requests.contains_key(&name) || self.requests.len() < MOST_GROUPS;
+        let name = if has_room { name } else { OTHERS.to_owned() };
+        self.requests.entry(name).or_default().merge(&counts.requests);
     }
 
     fn add_incident(&mut self, incident: &Incident) {
@@ -77,9 +88,7 @@ impl LateCounts {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{
-        CauseKind, IncidentCause, IncidentKind, LateThread, Latency, MonotonicTime, WaitMinute,
-    };
+    use howlate_model::{CauseKind, IncidentCause, LateThread, Latency, MonotonicTime, WaitMinute};
 
     use super::*;
 
@@ -109,6 +118,7 @@ mod tests {
             late_above: None,
             removed,
             clock: None,
+            requests: Vec::new(),
         }))
     }
 
@@ -142,6 +152,7 @@ mod tests {
             late_above: None,
             timeline: None,
             turn: None,
+            server: None,
         }))
     }
 

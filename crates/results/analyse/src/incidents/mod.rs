@@ -16,7 +16,7 @@ pub use advice::{causes_by_urgency, thread_to_raise};
 pub use cgroup_owner::{Grouping, container, pod, unit};
 pub use culprit_of_cause::{cause_of, culprit_name};
 pub use culprits::{Culprit, culprits};
-pub use group_waits::{GroupWaits, waits_by_group};
+pub use group_waits::{GroupWaits, requests_by_server, waits_by_group};
 pub use late_counts::LateCounts;
 pub use recorded::{MissingRecords, RecordedIncidents};
 pub use recurring::{RecurringCulprit, recurring_culprits};

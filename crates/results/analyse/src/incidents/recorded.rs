@@ -151,6 +151,7 @@ mod tests {
             late_above: None,
             timeline: None,
             turn: None,
+            server: None,
         }))
     }
 
@@ -188,6 +189,7 @@ mod tests {
             late_above: None,
             removed: Vec::new(),
             clock: None,
+            requests: Vec::new(),
         };
         let between = |from: u64, until: u64| {
             let mut recorded = RecordedIncidents::default();

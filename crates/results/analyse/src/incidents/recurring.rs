@@ -167,6 +167,7 @@ mod tests {
             loops_left_out: 0,
             snaps_left_out: 0,
             clock: None,
+            requests: Vec::new(),
             late_above: None,
             removed: vec![],
         }

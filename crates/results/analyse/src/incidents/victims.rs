@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{CauseKind, Incident, Span};
+use howlate_model::{CauseKind, Incident, IncidentKind, Span};
 
 use super::Grouping;
 use super::culprit_of_cause::culprit_name;
@@ -30,14 +30,14 @@ struct VictimSum {
     by: BTreeMap<(CauseKind, String), Span>,
 }
 
-/// The late waits of each group of threads, the longest sum first.
+/// The late waits of each group of threads, the longest sum first; requests are none.
 pub fn waits_by_victim<'a>(
     incidents: impl Iterator<Item = &'a Incident>,
     by: Grouping,
     users: &BTreeMap<u32, String>,
 ) -> Vec<VictimWaits> {
     let mut all: BTreeMap<String, VictimSum> = BTreeMap::new();
-    for incident in incidents {
+    for incident in incidents.filter(|incident| incident.kind != IncidentKind::Request) {
         let thread = &incident.thread;
         let name = by.group_of(&thread.process, thread.group.as_deref(), thread.uid, users);
         all.entry(name).or_default().add(incident);

@@ -70,9 +70,16 @@ pub struct AnsweringThread {
     /// The last requests, in the order of their answers: those that wait, and earlier ones.
     last: VecDeque<WaitingRequest>,
     slowest: LongestTenth,
+    /// Longer requests are decomposed even if they are not among the slowest; `None`: only those.
+    decomposed_above: Option<Span>,
 }
 
 impl AnsweringThread {
+    /// A thread of which requests longer than `above` are decomposed, besides the slowest ones.
+    pub fn new(above: Option<Span>) -> Self {
+        Self { decomposed_above: above, ..Self::default() }
+    }
+
     /// Whether requests wait for the records of its sleeps.
     pub fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
@@ -106,7 +113,9 @@ impl AnsweringThread {
         while let Some(request) = self.waiting.front().copied() {
             let is_recorded = recorded_until.is_some_and(|until| request.answered <= until);
             let is_overdue = now.since(request.answered) >= PATIENCE || self.waiting.len() > MOST_REQUESTS;
-            let is_short = !self.slowest.has(request.answered.since(request.arrived));
+            let took = request.answered.since(request.arrived);
+            let is_long = self.decomposed_above.is_some_and(|above| took > above);
+            let is_short = !is_long && !self.slowest.has(took);
             if !is_recorded && !is_overdue && !is_short {
                 break;
             }
@@ -248,6 +257,22 @@ mod tests {
         let found = parts(&mut thread, 1_500);
         assert_eq!(found[1], [(Part::OtherRequests, 200), (Part::AtWork, 50)]);
         assert!(!found[0].iter().any(|(part, _)| *part == Part::OtherRequests), "{found:?}");
+    }
+
+    #[test]
+    fn where_all_are_long_all_are_decomposed() {
+        let decomposed = |above: Option<Span>| {
+            let mut thread = AnsweringThread::new(above);
+            for number in 1..=40 {
+                let from = number * 1_000;
+                thread.record_sleep(&sleep(from - 1_000, from), 64);
+                thread
+                    .record_answer(&request(7, from - 900, from - 800, from - 100 - number), at(from - 900));
+            }
+            thread.settle(at(50_000)).into_iter().filter(|request| request.parts.is_ok()).count()
+        };
+        assert_eq!(decomposed(Some(Span::from_nanos(100))), 40);
+        assert!(decomposed(None) < 40);
     }
 
     #[test]

@@ -25,6 +25,7 @@ fn minute(number: i64, bytes: usize) -> Line {
         late_above: None,
         removed: vec![],
         clock: None,
+        requests: Vec::new(),
     }))
 }
 

@@ -44,7 +44,13 @@ enum MetricValue<'a> {
 }
 
 fn families(counts: &LateCounts) -> Vec<MetricFamily<'_>> {
-    let all = [Some(waits(counts)), Some(held_up(counts)), Some(not_kept(counts)), last_minute(counts)];
+    let all = [
+        Some(waits(counts)),
+        requests(counts),
+        Some(held_up(counts)),
+        Some(not_kept(counts)),
+        last_minute(counts),
+    ];
     let mut all: Vec<_> = all.into_iter().flatten().collect();
     // Here, so that both formats have the same labels.
     for (_, name) in
@@ -66,6 +72,20 @@ fn waits(counts: &LateCounts) -> MetricFamily<'_> {
         help: "How late threads ran, since their timer was due or they were ready, by group.",
         series: counts.waits.iter().map(group_series).collect(),
     }
+}
+
+/// `None` where they were not measured.
+fn requests(counts: &LateCounts) -> Option<MetricFamily<'_>> {
+    let server_series = |(server, requests): (&String, _)| MetricSeries {
+        labels: vec![("server", server.clone())],
+        value: MetricValue::Waits(requests),
+    };
+    (!counts.requests.is_empty()).then(|| MetricFamily {
+        name: "howlate_request_seconds",
+        kind: MetricKind::Histogram,
+        help: "How long requests took, from the arrival of their data to the answer, by server.",
+        series: counts.requests.iter().map(server_series).collect(),
+    })
 }
 
 fn held_up(counts: &LateCounts) -> MetricFamily<'_> {

@@ -71,13 +71,9 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitStatus, Error> {
 
 /// The program to watch. With `--follow`, several processes of one name mean the one that started the others.
 fn subject(args: &WatchArgs, output: Option<&File>) -> Result<WatchTarget, WatchError> {
-    let new =
-        |process: Option<&str>| WatchTarget::new(process, args.program(), args.printing.common.json, output);
-    match new(args.process().as_deref()) {
-        Err(WatchError::Several { first: Some(first), .. }) if args.follows() => {
-            new(Some(&first.to_string()))
-        }
-        subject => subject,
+    match args.process() {
+        Some(process) if args.follows() => WatchTarget::running(&process),
+        process => WatchTarget::new(process.as_deref(), args.program(), args.printing.common.json, output),
     }
 }
 
