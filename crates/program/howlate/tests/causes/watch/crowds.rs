@@ -15,8 +15,8 @@ const CONDITIONS: usize = (128 + 32) * 3;
 /// Far above the actual 128 MiB with 10 000 threads, and far below the memory without a bound.
 const RSS_KB: u64 = 320 * 1_024;
 
-/// 2000 threads stay; 4000 more with different names start and end. With an argument it runs until it is killed, and reports when
-/// the first threads have started.
+/// 2000 threads stay; 4000 more with different names start and end. With an argument it runs until it is killed, a quarter as busy, and
+/// reports when the first threads have started.
 const CROWD: &str = r#"
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -24,13 +24,14 @@ const CROWD: &str = r#"
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
+static long rest = 300;
 static void naps(long ms) {
     struct timespec a_while = { ms / 1000, ms % 1000 * 1000000 };
     nanosleep(&a_while, NULL);
 }
 static void *stays(void *nothing) {
     prctl(PR_SET_NAME, "stays");
-    for (;;) naps(300);
+    for (;;) naps(rest);
     return nothing;
 }
 static void *goes(void *number) {
@@ -49,11 +50,11 @@ static void begins(void *(*what)(void *), long number) {
     pthread_create(&thread, &small, what, (void *)number);
 }
 int main(int argc, char **argv) {
-    if (argc > 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (argc > 1) prctl(PR_SET_PDEATHSIG, SIGKILL), rest = 1200;
     for (long number = 0; number < 2000; number++) begins(stays, number);
     for (long number = 0; number < 4000 || argc > 1; number++) {
         begins(goes, number);
-        if (number % 4 == 0) naps(2);
+        if (number % 4 == 0 || argc > 1) naps(2);
         if (number == 400) { puts("begun"); fflush(stdout); }
     }
     naps(500);
