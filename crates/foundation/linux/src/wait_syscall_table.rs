@@ -79,6 +79,12 @@ const CALLS: &[(i64, &str)] = numbered!(
     execve: SYS_execve, ppoll: SYS_ppoll, pselect6: SYS_pselect6, sendfile: SYS_sendfile, splice: SYS_splice,
     membarrier: SYS_membarrier, ftruncate: SYS_ftruncate, fallocate: SYS_fallocate, mprotect: SYS_mprotect,
     io_uring_enter: SYS_io_uring_enter, epoll_pwait: SYS_epoll_pwait, sched_yield: SYS_sched_yield,
+    rt_sigtimedwait: SYS_rt_sigtimedwait, rt_sigsuspend: SYS_rt_sigsuspend, semop: SYS_semop, semtimedop: SYS_semtimedop,
+    msgrcv: SYS_msgrcv, msgsnd: SYS_msgsnd, mq_timedreceive: SYS_mq_timedreceive, mq_timedsend: SYS_mq_timedsend,
+    recvmmsg: SYS_recvmmsg, sendmmsg: SYS_sendmmsg, preadv: SYS_preadv, pwritev: SYS_pwritev, sync: SYS_sync,
+    syncfs: SYS_syncfs, sync_file_range: SYS_sync_file_range, copy_file_range: SYS_copy_file_range,
+    epoll_pwait2: SYS_epoll_pwait2, futex_waitv: SYS_futex_waitv, io_getevents: SYS_io_getevents, mlock: SYS_mlock,
+    mremap: SYS_mremap, statx: SYS_statx, renameat2: SYS_renameat2, linkat: SYS_linkat, mkdirat: SYS_mkdirat,
 );
 
 /// Calls that newer architectures lack.

@@ -19,6 +19,18 @@ VERIFIED_ONCE int lost_to(struct cpu *c, struct thread *s, u32 number, u64 since
 	return 0;
 }
 
+/* The same of another CPU, whose current thread is the one after the last event of the ring. */
+VERIFIED_ONCE int lost_there(struct cpu *c, struct thread *s, u32 number, u64 now)
+{
+	if (!c || !s)
+		return 0;
+	struct event rest = { .id = c->current, .kind = c->ahead == RUNS_AHEAD ? SERVER : THREAD };
+	struct walk w = { c, &s->record, 0, s->lost_here, c->head, number * LOST_TO, 0 };
+	if (w.base < now)
+		had(&w, now, &rest);
+	return 0;
+}
+
 /* It gets a CPU again. The rest of a wait after the group was unthrottled is a wait for the CPU. */
 static __always_inline void goes_on(struct cpu *c, struct thread *s, u32 last, u64 now)
 {

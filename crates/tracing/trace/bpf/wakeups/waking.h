@@ -4,6 +4,7 @@
 
 #include "loops.h"
 #include "sleeps.h"
+#include "switches.h"
 #include "throttling.h"
 
 static __always_inline void woken_by_timer(struct thread *s, struct cpu *c)
@@ -139,13 +140,25 @@ int BPF_PROG(has_passed, struct hrtimer *timer)
 	return 0;
 }
 
-/* A preempted thread waits for another CPU from now on: its occupants are recorded; those of the first one are not known. */
+/* A preempted thread waits for another CPU from now on: that is a loss of its own, with the occupants of that CPU. Without room for
+ * it, those of the first CPU are not known. */
 static __always_inline int lost_elsewhere(struct thread *s, u32 to)
 {
 	struct cpu *target = on(to);
+	struct record *r = &s->record;
+	u32 last = r->losses - 1;
+	u64 now = bpf_ktime_get_ns();
+	if (last + 1 < LOSSES && r->loss[last & (LOSSES - 1)].kept_off == BY_OTHERS) {
+		struct loss *before = &r->loss[last & (LOSSES - 1)], *then = &r->loss[(last + 1) & (LOSSES - 1)];
+		lost_there(on(s->cpu), s, last + 1, now);
+		before->until = then->from = now;
+		then->until = 0;
+		then->kept_off = BY_OTHERS;
+		r->losses++;
+	}
 	stops_waiting(s);
 	s->cpu = to;
-	s->lost_here = bpf_ktime_get_ns();
+	s->lost_here = now;
 	if (target)
 		__sync_fetch_and_add(&target->waiting, 1);
 	return 0;
