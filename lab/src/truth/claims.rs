@@ -35,6 +35,11 @@ pub enum TruthClaim {
     RecordAll,
     RecordNotLate,
     RecordIdle,
+    RequestCounts,
+    RequestKept,
+    RequestSums,
+    RequestTimes,
+    RequestCauses,
     Remedies,
 }
 
@@ -63,6 +68,11 @@ impl TruthClaim {
             Self::RecordAll => ("record: every late wait of the witness", 0.99),
             Self::RecordNotLate => ("record: stopped, asleep or behind a lock is not late", 1.0),
             Self::RecordIdle => ("record: a CPU named as idle was idle for so long", 0.99),
+            Self::RequestCounts => ("requests: each is counted", 1.0),
+            Self::RequestKept => ("requests: each late one is recorded", 1.0),
+            Self::RequestSums => ("requests: parts add up to the request", 1.0),
+            Self::RequestTimes => ("requests: time behind a thread, within 2 % of its stamps", 0.99),
+            Self::RequestCauses => ("requests: the largest part is what was waited for", 0.98),
             Self::Remedies => ("what is advised makes less late", 1.0),
         }
     }

@@ -8,6 +8,8 @@
 //!
 //! `watch` and `top`: compared with the kernel's events of programs that stamp their own wake-ups, or compete in a known way.
 //!
+//! `requests`: a server's requests wait in known ways, of which the server says when.
+//!
 //! `remedies`: advice against a provoked cause is followed. `advice`: advice for whole programs is followed.
 
 mod advice;
@@ -16,6 +18,7 @@ mod contenders;
 mod control_group;
 pub mod record;
 mod remedies;
+mod requests;
 mod sleeper;
 mod top;
 mod turns;
@@ -90,7 +93,7 @@ const ATTACKS: [Attack; 7] = [
 ];
 
 /// Parts that can be selected on the command line.
-const PARTS: [&str; 5] = ["why", "watch", "top", "record", "remedies"];
+const PARTS: [&str; 6] = ["why", "watch", "top", "record", "requests", "remedies"];
 
 /// The command line.
 struct TruthOptions {
@@ -158,6 +161,10 @@ impl TruthOptions {
                 eprintln!("{} of {}: record", time + 1, self.times);
                 record::attack(program, folder.path(), self.seconds, None, &mut scores)?;
             }
+        }
+        for time in (0..self.times).filter(|_| is_selected("requests")) {
+            eprintln!("{} of {}: requests", time + 1, self.times);
+            requests::attack(program, folder.path(), self.seconds, &mut scores)?;
         }
         if is_selected("remedies") {
             remedies::try_all(program, &sleeper, Duration::from_secs(self.seconds) / 4, &mut scores);
