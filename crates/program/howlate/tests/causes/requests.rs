@@ -104,7 +104,10 @@ fn a_recorder_counts_requests_and_those_that_are_late_are_incidents() {
         Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let (pid, out) = (server.id().to_string(), out.to_str().unwrap());
     let servers = format!("{pid},no-such-server");
-    let options = ["record", "--requests", &servers, "--late-above", LATE, "--out", out];
+    // Of no thread are waits recorded.
+    let only = ["--process", "no-such-process"];
+    let options =
+        [&["record", "--requests", &servers, "--late-above", LATE, "--out", out], &only[..]].concat();
     let mut recorder = howlate(&options).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(recorder.stderr.take().unwrap()).lines().map_while(Result::ok);
     let mut skip_to = |text: &str| assert!(lines.any(|line| line.contains(text)), "{text}");
@@ -145,7 +148,6 @@ fn a_recorder_counts_requests_and_those_that_are_late_are_incidents() {
     assert!(text.contains("How long requests took") && text.contains(&format!("sh, port {port}")), "{text}");
     let why = stdout(&run(&["why", out, "--details"]));
     assert!(why.contains("answered a request after"), "{why}");
-    assert!(why.contains("still blocked (keeper blocked in clock_nanosleep)"), "{why}");
     let page = folder.path().join("page.html");
     run(&["report", out, "--out", page.to_str().unwrap()]);
     assert!(std::fs::read_to_string(&page).unwrap().contains("How long requests took"));

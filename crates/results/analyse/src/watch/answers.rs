@@ -259,20 +259,25 @@ mod tests {
         assert!(!found[0].iter().any(|(part, _)| *part == Part::OtherRequests), "{found:?}");
     }
 
+    /// So many that the longest tenth of them is known.
+    const MANY: usize = 1_100;
+
     #[test]
     fn where_all_are_long_all_are_decomposed() {
         let decomposed = |above: Option<Span>| {
             let mut thread = AnsweringThread::new(above);
-            for number in 1..=40 {
-                let from = number * 1_000;
-                thread.record_sleep(&sleep(from - 1_000, from), 64);
-                thread
-                    .record_answer(&request(7, from - 900, from - 800, from - 100 - number), at(from - 900));
+            for number in (1..).take(MANY) {
+                let from = number * 10_000;
+                thread.record_sleep(&sleep(from, from + 10_000), usize::MAX);
+                let arrived = from + 200;
+                thread.record_answer(&request(7, arrived, from + 300, from + 9_000 - number), at(arrived));
             }
-            thread.settle(at(50_000)).into_iter().filter(|request| request.parts.is_ok()).count()
+            let settled = thread.settle(at(1_000_000_000));
+            assert_eq!(settled.len(), MANY);
+            settled.into_iter().filter(|request| request.parts.is_ok()).count()
         };
-        assert_eq!(decomposed(Some(Span::from_nanos(100))), 40);
-        assert!(decomposed(None) < 40);
+        assert_eq!(decomposed(Some(Span::from_nanos(100))), MANY);
+        assert!(decomposed(None) < MANY / 2);
     }
 
     #[test]
