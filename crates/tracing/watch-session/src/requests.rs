@@ -10,6 +10,10 @@ use howlate_procfs::{Root, Status, listening_ports};
 /// Sleeps that wait for requests, about a kilobyte each: of all threads together, unless these are so many that each has the least.
 const SLEEPS_OF_ALL_THREADS: usize = 16_384;
 const SLEEPS_PER_THREAD: usize = 16;
+/// Of threads that have not answered yet, so that the first request of each is known as well: a server may start a process for each
+/// connection. Beyond so many threads, it is not.
+const SLEEPS_BEFORE_ANSWERS: usize = 4;
+const MOST_THREADS: usize = 4_096;
 /// How often it is read again at which ports servers wait.
 const PORTS_EVERY: Span = Span::from_secs(1);
 
@@ -103,10 +107,14 @@ impl Requests {
 
     /// A sleep of any thread, with what the thread waited for.
     pub(crate) fn add_past_sleep(&mut self, past: &PastSleep) {
-        let room = (SLEEPS_OF_ALL_THREADS / self.threads.len().max(1)).max(SLEEPS_PER_THREAD);
-        if let Some(thread) = self.threads.get_mut(&past.sleep.tid) {
-            thread.record_sleep(past, room);
+        let tid = past.sleep.tid;
+        if self.threads.len() >= MOST_THREADS && !self.threads.contains_key(&tid) {
+            return;
         }
+        let room = (SLEEPS_OF_ALL_THREADS / self.threads.len().max(1)).max(SLEEPS_PER_THREAD);
+        let above = self.observer.as_ref().map(|observer| observer.above());
+        let thread = self.threads.entry(tid).or_insert_with(|| AnsweringThread::new(above));
+        thread.record_sleep(past, if thread.has_answered() { room } else { SLEEPS_BEFORE_ANSWERS });
     }
 
     /// A thread has ended.

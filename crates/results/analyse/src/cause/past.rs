@@ -225,9 +225,11 @@ pub fn activity(
 }
 
 /// What a thread with the sleeps `past` did from `from` until `until`, part by part; its own work in between is [`Part::AtWork`]. `None`
-/// where not all of that is known: the sleeps have to follow each other, the first one over by `from`.
+/// where not all of that is known: the sleeps have to follow each other, the first one over by `from`, or begun.
 pub fn work_parts(past: &[PastSleep], from: MonotonicTime, until: MonotonicTime) -> Option<Vec<Segment>> {
-    let is_known = past.first()?.sleep.waking <= from
+    let first = &past.first()?.sleep;
+    let has_begun = first.waking <= from || first.asleep_since.is_some_and(|since| since <= from);
+    let is_known = has_begun
         && past.last()?.sleep.asleep_again >= Some(until)
         && past.windows(2).all(|pair| pair[0].sleep.asleep_again >= pair[1].sleep.asleep_since);
     if !is_known {

@@ -85,6 +85,11 @@ impl AnsweringThread {
         !self.waiting.is_empty()
     }
 
+    /// Whether it has answered a request.
+    pub fn has_answered(&self) -> bool {
+        !self.last.is_empty()
+    }
+
     /// Takes the next sleep of the thread, for which there is `room`: beyond that, the oldest one is dropped.
     pub fn record_sleep(&mut self, past: &PastSleep, room: usize) {
         while self.sleeps.len() >= room.max(1) {
@@ -232,6 +237,17 @@ mod tests {
         let mut thread = thread(&[(0, 1_000), (1_000, 1_500)], &[request(7, 1_090, 1_150, 1_400)]);
         let expected = vec![(Part::Blocked, 10), (Part::Waiting, 20), (Part::AtWork, 280)];
         assert_eq!(parts(&mut thread, 1_500), [expected]);
+    }
+
+    /// A thread that was not seen before, and one that was not seen when the data arrived.
+    #[test]
+    fn the_first_request_of_a_thread_is_known_from_its_sleep_on() {
+        let mut asleep = thread(&[(1_000, 1_500)], &[request(7, 1_090, 1_150, 1_400)]);
+        let expected = vec![(Part::Blocked, 10), (Part::Waiting, 20), (Part::AtWork, 280)];
+        assert_eq!(parts(&mut asleep, 1_500), [expected]);
+        let mut unseen = thread(&[(1_000, 1_500)], &[request(7, 990, 1_150, 1_400)]);
+        let settled = unseen.settle(at(1_500));
+        assert_eq!(settled[0].parts, Err(UndecomposedReason::NotSeen));
     }
 
     /// The second one arrives while the first one is worked on.
