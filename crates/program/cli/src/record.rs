@@ -52,7 +52,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "UNIT,…", value_delimiter = ',', help_heading = "Whose waits")]
     unit: Vec<String>,
     /// Also how long these servers take to answer requests, by name or id of the process; late ones are recorded
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Whose waits")]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = server, help_heading = "Whose waits")]
     pub requests: Vec<String>,
     /// The folder for the recording; one that has a recording is continued
     #[arg(long, short, value_name = "FOLDER", default_value = "/var/lib/howlate", value_hint = clap::ValueHint::DirPath, help_heading = "What is kept")]
@@ -126,6 +126,13 @@ impl RecordArgs {
 fn user(text: &str) -> Result<u32, String> {
     uid_of(text)
         .ok_or_else(|| format!("there is no user `{text}` in /etc/passwd; others are known by number"))
+}
+
+fn server(text: &str) -> Result<String, String> {
+    let is_name = !text.is_empty();
+    is_name
+        .then(|| text.to_owned())
+        .ok_or_else(|| "write the name or id of a process, such as `nginx`".to_owned())
 }
 
 fn cgroup(text: &str) -> Result<String, String> {

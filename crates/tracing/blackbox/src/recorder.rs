@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Scope;
 
 use howlate_linux::termination::{raise_termination_priority, with_immediate_termination};
 use howlate_linux::{clock, sched};
@@ -158,20 +159,20 @@ pub fn record(
         end: &end,
     };
     std::thread::scope(|scope| {
-        let watch = || servers.watch(scope).map_err(RecordError::NotServed);
-        let result = record_beside((options, signals), begin, started, watch, requests.clone());
+        let result = record_beside(options, signals, begin, started, (servers, scope));
+        // Also where it could not begin.
         end.store(true, Ordering::Relaxed);
         result
     })
 }
 
-/// Records while the servers are watched, which `watch` begins.
-fn record_beside(
-    (options, signals): (&RecorderOptions, &SignalFlags),
+/// Records while the servers are watched by threads of `scope`.
+fn record_beside<'s, 'a>(
+    options: &RecorderOptions,
+    signals: &SignalFlags,
     begin: impl FnMut() -> Header + 'static,
     started: impl FnOnce(&std::path::Path, &MissingProbes) -> Box<dyn RecorderDisplay>,
-    watch: impl FnOnce() -> Result<(), RecordError>,
-    served: ServedRequests,
+    (servers, scope): (Servers<'a>, &'s Scope<'s, 'a>),
 ) -> Result<RecordingSummary, RecordError> {
     // The tracer first: if it fails, no folder is created.
     let mut threshold = Threshold::begin(options.late_above);
@@ -180,7 +181,7 @@ fn record_beside(
     let begin_reading = || LateReader::begin(late, ring_events(options.keep));
     let reader = with_immediate_termination(|| at_start_priority(begin_reading));
     let mut reader = reader.map_err(RecordError::NotSeen)?;
-    watch()?;
+    let watching = servers.watch(scope).map_err(RecordError::NotServed)?;
     let began = clock::now();
     let recording = RotatedRecording::open(&options.folder, &holder(), options.bounds, begin)?;
     if threshold.recall(recording.path()) {
@@ -223,9 +224,11 @@ fn record_beside(
         turn_limit,
         snap_limit,
         priority: RecorderPriority::new(&signals.end),
-        served,
+        served: servers.requests.clone(),
     };
     let how_ended = recorder.run(signals)?;
+    // The last requests of each are handed over at its end.
+    servers.end(watching);
     recorder.end(how_ended)
 }
 

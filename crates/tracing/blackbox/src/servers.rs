@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::Scope;
+use std::thread::{Scope, ScopedJoinHandle};
 
 use howlate_analyse::watch::AnsweredRequest;
 use howlate_linux::clock;
@@ -35,14 +35,24 @@ pub(crate) struct Servers<'a> {
 
 impl<'a> Servers<'a> {
     /// Watches them by threads of `scope`; returns as soon as all are watched that run.
-    pub(crate) fn watch<'s>(self, scope: &'s Scope<'s, 'a>) -> Result<(), AttachError> {
+    pub(crate) fn watch<'s>(
+        self,
+        scope: &'s Scope<'s, 'a>,
+    ) -> Result<Vec<ScopedJoinHandle<'s, ()>>, AttachError> {
+        let mut threads = Vec::new();
         for process in self.processes {
             let (sender, attached) = sync_channel(1);
-            scope.spawn(move || self.follow(process, &sender));
+            threads.push(scope.spawn(move || self.follow(process, &sender)));
             // A thread that has panicked ends the recorder as well, when it is joined.
             attached.recv().unwrap_or(Ok(()))?;
         }
-        Ok(())
+        Ok(threads)
+    }
+
+    /// Ends all watches, and waits for their last requests.
+    pub(crate) fn end(self, threads: Vec<ScopedJoinHandle<'_, ()>>) {
+        self.end.store(true, Ordering::Relaxed);
+        threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 
     /// Watches a server, and the next one by this name, until the recorder is over. Reports the first attempt, and ends if that is refused.
@@ -56,18 +66,24 @@ impl<'a> Servers<'a> {
             Ok(attached) => Some(attached),
         };
         drop(sender.send(Ok(())));
+        let mut is_lost = false;
         while !self.end.load(Ordering::Relaxed) {
             if let Some((watching, mut target)) = next.take() {
+                is_lost = false;
                 drop(watching.run(&mut target, self.end));
             }
             self.pause();
             match self.attach(process) {
                 Ok(attached) => next = Some(attached),
                 Err(error) if is_absent(&error) => {}
-                // Also where the process with this id has ended.
                 Err(reason) => {
-                    let server = process.to_owned();
-                    return self.requests.note(ServerEvent::Lost { server, reason });
+                    if !std::mem::replace(&mut is_lost, true) {
+                        self.requests.note(ServerEvent::Lost { server: process.to_owned(), reason });
+                    }
+                    // Another process may get this id. By name, it may have ended just now, or there are two while it is restarted.
+                    if process.parse::<u32>().is_ok() {
+                        return;
+                    }
                 }
             }
         }

@@ -153,6 +153,12 @@ fn a_recorder_counts_requests_and_those_that_are_late_are_incidents() {
     assert!(std::fs::read_to_string(&page).unwrap().contains("How long requests took"));
 }
 
+#[test]
+fn a_server_has_a_name() {
+    let refused = stderr(&run(&["record", "--requests", "nginx,"]));
+    assert!(refused.contains("write the name or id of a process, such as `nginx`"), "{refused}");
+}
+
 /// Only BPF sees them, and nothing else is measured instead.
 #[test]
 fn without_bpf_there_are_no_requests() {
