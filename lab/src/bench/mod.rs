@@ -20,6 +20,7 @@ mod program;
 mod quick;
 mod record;
 mod requests;
+mod servers;
 mod size;
 mod statistics;
 mod top;
@@ -36,7 +37,7 @@ pub use program::{KilledOnDrop, built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 25] = [
+const BENCHES: [Bench; 26] = [
     ("build", build::run),
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
@@ -55,6 +56,7 @@ const BENCHES: [Bench; 25] = [
     ("report", long_recording::run_report),
     ("requests", requests::run),
     ("requests-planted", requests::planted),
+    ("servers", servers::run),
     ("show", long_recording::run_show),
     ("size", size::run),
     ("statistics", statistics::run),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Requests to servers: data arrives at a connection, a watched thread takes it up, and a watched thread begins to send an answer.
  *
- * Attached only on request. Data arrives for any program of the machine: of each connection to a local port or name its time is
- * stored, those connections that nobody watches make room for others. TCP and stream sockets of the Unix domain.
+ * Attached only on request. Data arrives for any program of the machine: the time is stored in the socket, which is found sooner than
+ * an entry of a hash table. TCP and stream sockets of the Unix domain.
  *
  * Since Linux 6.3 there are events; before, the same is seen at the kernel's functions. An event tells of a send when it is over, when
  * the receiver may have answered already: what counts is when the thread called. */
@@ -10,7 +10,6 @@
 
 #include "state.h"
 
-#define CONNECTIONS 16384
 #define UNIX 1
 #define INET 2
 #define INET6 10
@@ -35,9 +34,9 @@ struct connection {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, CONNECTIONS);
-	__type(key, u64);
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
 	__type(value, struct connection);
 } connections SEC(".maps");
 
@@ -71,22 +70,9 @@ static __always_inline int end_of(struct sock *sk, struct end *end)
 	return address != 0;
 }
 
-static __always_inline struct connection *connection(u64 cookie)
-{
-	return bpf_map_lookup_elem(&connections, &cookie);
-}
-
-/* The same, which is added if it is not there. */
 static __always_inline struct connection *connection_of(struct sock *sk)
 {
-	u64 cookie = bpf_get_socket_cookie(sk);
-	struct connection *c = connection(cookie);
-	if (c)
-		return c;
-	struct connection none;
-	__builtin_memset(&none, 0, sizeof(none));
-	bpf_map_update_elem(&connections, &cookie, &none, BPF_NOEXIST);
-	return connection(cookie);
+	return bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 static __always_inline int arrives(struct sock *sk)
@@ -152,14 +138,13 @@ static __always_inline int is_read(struct sock *sk, s64 length)
 	return 0;
 }
 
-/* The first data that is sent after data has been read, at that time; 0: now. */
-static __always_inline int is_answered(struct sock *sk, u64 at)
+/* The first data that a watched thread sends after data has been read, at that time; 0: now. */
+static __always_inline int is_answered(struct task_struct *p, struct sock *sk, u64 at)
 {
-	struct task_struct *p = bpf_get_current_task_btf();
 	struct end end;
-	if (!has_sockets() || !watched(p) || !end_of(sk, &end))
+	if (!has_sockets() || !end_of(sk, &end))
 		return 0;
-	struct connection *c = connection(bpf_get_socket_cookie(sk));
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c || !c->taken || c->accepted == MADE)
 		return 0;
 	if (at < c->taken)
@@ -209,8 +194,10 @@ int BPF_PROG(data_is_read, struct sock *sk, int length)
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(data_is_sent, struct sock *sk, int length)
 {
-	struct thread *s = length > 0 ? known(bpf_get_current_task_btf()) : 0;
-	return length > 0 ? is_answered(sk, s ? s->loop.called : 0) : 0;
+	struct task_struct *p = bpf_get_current_task_btf();
+	int is_named = named(p->tgid);
+	struct thread *s = is_named || control.children ? known(p) : 0;
+	return length > 0 && (s || is_named) ? is_answered(p, sk, s ? s->loop.called : 0) : 0;
 }
 
 /* Both TCP and sockets of the Unix domain call it. */
@@ -241,11 +228,13 @@ int BPF_PROG(unix_is_read, struct socket *socket)
 SEC("fentry/tcp_sendmsg")
 int BPF_PROG(tcp_is_sent, struct sock *sk)
 {
-	return is_answered(sk, 0);
+	struct task_struct *p = bpf_get_current_task_btf();
+	return watched(p) ? is_answered(p, sk, 0) : 0;
 }
 
 SEC("fentry/unix_stream_sendmsg")
 int BPF_PROG(unix_is_sent, struct socket *socket)
 {
-	return has_sockets() ? is_answered(socket->sk, 0) : 0;
+	struct task_struct *p = bpf_get_current_task_btf();
+	return has_sockets() && watched(p) ? is_answered(p, socket->sk, 0) : 0;
 }
