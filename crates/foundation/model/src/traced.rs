@@ -88,6 +88,8 @@ pub enum SleepSite {
     Call(String),
     /// A page fault.
     PageFault,
+    /// Nowhere: the thread was started then.
+    Start,
 }
 
 /// A timer that expired.

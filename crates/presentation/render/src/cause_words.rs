@@ -39,7 +39,7 @@ pub const fn part_in_words(part: Part) -> &'static str {
         Part::Return => "return to the program",
         Part::PageFault => "page faults",
         Part::AtWork => "at work",
-        Part::OtherRequests => "at work for other requests",
+        Part::OtherRequests => "for other requests",
         Part::NotSeen => "not seen",
     }
 }
@@ -51,6 +51,9 @@ const INTERRUPTED_WORK: &str = "at work or without its CPU, which is undetermine
 pub fn cause_in_words(cause: &WhyCause) -> String {
     let name = cause.name.as_deref().unwrap_or_default();
     match (cause.kind, cause.part, name) {
+        (CauseKind::LongWork, Some(Part::OtherRequests), "") => {
+            return "at work for other requests".to_owned();
+        }
         (CauseKind::LongWork, Some(part), "") => return part_in_words(part).to_owned(),
         (CauseKind::Undetermined, Some(Part::AtWork), "") => return INTERRUPTED_WORK.to_owned(),
         _ => {}
@@ -61,7 +64,11 @@ pub fn cause_in_words(cause: &WhyCause) -> String {
     }
     let who =
         within_wait(who(cause.kind, name, cause.pid), cause.kind, &cause.call, (&cause.through, &cause.via));
-    cause.part.map_or_else(|| who.clone(), |part| format!("{who}: {}", part_in_words(part)))
+    match cause.part {
+        None => who,
+        Some(Part::OtherRequests) => format!("{who} {}", part_in_words(Part::OtherRequests)),
+        Some(part) => format!("{who}: {}", part_in_words(part)),
+    }
 }
 
 /// The same of an iteration, whose own work is no cause of lateness.

@@ -41,9 +41,10 @@ struct loss {
 	__u32 kept_off, pad;
 };
 
-/* Instead of a system call's number: it slept in none, which is a page fault; or it was not seen. */
+/* Instead of a system call's number: it slept in none, which is a page fault; that was not seen; or it did not sleep, but was started. */
 #define NO_CALL ~0u
 #define UNSEEN_CALL ~1u
+#define STARTED ~2u
 
 enum flags {
 	BY_TIMER = 1, /* woken by a timer, whose interrupt interrupted `by`; otherwise `by` is the waker */

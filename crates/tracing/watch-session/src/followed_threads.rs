@@ -9,8 +9,8 @@ use howlate_analyse::watch::{
 use howlate_linux::{clock, sched};
 use howlate_model::{
     Activation, CauseKind, Condition, EffectiveSettings, Iteration, LateWakeup, Latency, LifeEvent,
-    LifeEventKind, Line, MonotonicTime, Policy, Priority, Request, Segment, ServerSocket, Span, TracedSleep,
-    TurnStarted, WakeupBreakdown, Work,
+    LifeEventKind, Line, MonotonicTime, Policy, Priority, Request, Segment, ServerSocket, SleepSite, Span,
+    TracedSleep, TurnStarted, WakeupBreakdown, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watched_program::{
@@ -117,7 +117,9 @@ impl FollowedThreads {
     pub(crate) fn add_sleep(&mut self, sleep: TracedSleep, watched: &mut WatchedThreads) {
         // The thread may have ended by the time the sleep is complete.
         self.identities.identify(sleep.tid, || name_of(sleep.tid, watched));
-        self.event_loops.add_sleep(&sleep);
+        if sleep.slept_in != Some(SleepSite::Start) {
+            self.event_loops.add_sleep(&sleep);
+        }
         let process = watched.process_of(sleep.tid);
         self.chains.record_sleep(sleep, process);
     }
@@ -146,6 +148,10 @@ impl FollowedThreads {
         watched: &mut WatchedThreads,
     ) -> Vec<Line> {
         let tid = sleep.sleep.tid;
+        if sleep.sleep.slept_in == Some(SleepSite::Start) {
+            self.requests.iter_mut().for_each(|requests| requests.add_past_sleep(sleep));
+            return Vec::new();
+        }
         self.loops
             .values_mut()
             .filter(|state| state.tid == tid)

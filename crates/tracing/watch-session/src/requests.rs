@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use howlate_analyse::cause::PastSleep;
 use howlate_analyse::watch::{AnsweredRequest, AnsweringThread};
-use howlate_model::{LateThread, Latency, MonotonicTime, OmittedAnswers, Request, ServerSocket, Span};
+use howlate_model::{
+    LateThread, Latency, MonotonicTime, OmittedAnswers, Request, ServerSocket, SleepSite, Span, WakeSource,
+};
 use howlate_procfs::{Root, Status, listening_ports};
 
 /// Sleeps that wait for requests, about a kilobyte each: of all threads together, unless these are so many that each has the least.
@@ -13,6 +15,8 @@ const SLEEPS_PER_THREAD: usize = 16;
 /// Of threads that have not answered yet, so that the first request of each is known as well: a server may start a process for each
 /// connection. Beyond so many threads, it is not.
 const SLEEPS_BEFORE_ANSWERS: usize = 4;
+/// So few threads that each has room for [`SLEEPS_PER_THREAD`] before it answers.
+const FEW_THREADS: usize = SLEEPS_OF_ALL_THREADS / SLEEPS_PER_THREAD;
 const MOST_THREADS: usize = 4_096;
 /// How often it is read again at which ports servers wait.
 const PORTS_EVERY: Span = Span::from_secs(1);
@@ -111,10 +115,18 @@ impl Requests {
         if self.threads.len() >= MOST_THREADS && !self.threads.contains_key(&tid) {
             return;
         }
-        let room = (SLEEPS_OF_ALL_THREADS / self.threads.len().max(1)).max(SLEEPS_PER_THREAD);
+        let count = self.threads.len().max(1);
+        let room = (SLEEPS_OF_ALL_THREADS / count).max(SLEEPS_PER_THREAD);
+        let room_before = if count > FEW_THREADS { SLEEPS_BEFORE_ANSWERS } else { SLEEPS_PER_THREAD };
         let above = self.observer.as_ref().map(|observer| observer.above());
         let thread = self.threads.entry(tid).or_insert_with(|| AnsweringThread::new(above));
-        thread.record_sleep(past, if thread.has_answered() { room } else { SLEEPS_BEFORE_ANSWERS });
+        thread.record_sleep(past, if thread.is_of_requests() { room } else { room_before });
+        if let (Some(SleepSite::Start), WakeSource::Other(starter)) =
+            (&past.sleep.slept_in, &past.sleep.woken_by)
+            && let Some(starter) = starter.pid.and_then(|tid| self.threads.get_mut(&tid))
+        {
+            starter.note_started_thread();
+        }
     }
 
     /// A thread has ended.
@@ -126,11 +138,15 @@ impl Requests {
 
     /// Requests of which all is known, with the threads that have answered them.
     pub(crate) fn settle(&mut self, now: MonotonicTime) -> Vec<(u32, AnsweredRequest)> {
-        let settled = |(tid, thread): (&u32, &mut AnsweringThread)| {
-            let tid = *tid;
-            thread.settle(now).into_iter().map(move |request| (tid, request)).collect::<Vec<_>>()
-        };
-        let mut all: Vec<_> = self.threads.iter_mut().flat_map(settled).collect();
+        let is_waiting = |(tid, thread): (&u32, &AnsweringThread)| thread.is_waiting().then_some(*tid);
+        let waiting: Vec<u32> = self.threads.iter().filter_map(is_waiting).collect();
+        let mut all = Vec::new();
+        for tid in waiting {
+            let Some(mut thread) = self.threads.remove(&tid) else { continue };
+            let settled = thread.settle(now, |other| self.threads.get(&other));
+            all.extend(settled.into_iter().map(|request| (tid, request)));
+            self.threads.insert(tid, thread);
+        }
         all.sort_by_key(|(_, request)| request.answered);
         let Self { threads, ended, .. } = self;
         ended.retain(|tid| {

@@ -102,15 +102,18 @@ impl<'a> CauseReport<'a> {
         format!("{}\n{lines}{beyond}", paint(HEADING, title))
     }
 
-    /// A note where the latest wake-up of all is far above the latest traced one of its loop.
+    /// A note where the latest wake-up of all is far above the latest traced one of its loop. What is watched is traced all the time, but
+    /// not all of it can be taken apart.
     fn worst_untraced(&self) -> Option<String> {
         let latest =
             self.loops.iter().filter_map(|late_loop| Some((late_loop, late_loop.together.planned().max()?)));
         let (late_loop, max) = latest.max_by_key(|(_, max)| *max)?;
         let traced = late_loop.why.worst.iter().map(|worst| worst.latency.as_nanos()).max()?;
         let whose = if late_loop.name == ALL { String::new() } else { format!(", {}", late_loop.name) };
-        (max.as_nanos() >= FAR * traced)
-            .then(|| format!("The slowest wake-up ({max}{whose}) was in a turn without tracing."))
+        let is_watched = matches!(late_loop.together.first().condition.work, Work::Watch { .. });
+        let reason = if is_watched { "could not be taken apart" } else { "was in a turn without tracing" };
+        let what = if is_watched { "latest of all" } else { "slowest wake-up" };
+        (max.as_nanos() >= FAR * traced).then(|| format!("The {what} ({max}{whose}) {reason}."))
     }
 
     /// Number of traced wake-ups.

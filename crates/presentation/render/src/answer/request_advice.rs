@@ -10,16 +10,23 @@ use crate::untrusted_text::legible;
 pub(super) fn text(advice: &RequestAdvice) -> AdviceText {
     let (server, share) = (legible(&advice.server), percent(advice.share));
     let sentence = match &advice.cure {
-        RequestCure::MoreThreads { threads } => {
+        RequestCure::MoreThreads { threads, mostly_waits } => {
             let who = match threads {
                 1 => "the one thread that answers, which is".to_owned(),
                 threads => format!("the {threads} threads that answer, which are"),
             };
-            format!(
-                "For {share} of their time the slowest requests at {server} wait for {who} at work for other requests. Where CPUs are \
-                 free, more threads that answer shorten that (more processes, where threads share an interpreter), and so does less \
-                 work for each request"
-            )
+            let waits = format!(
+                "For {share} of their time the slowest requests at {server} wait for {who} busy with other requests"
+            );
+            match mostly_waits {
+                true => format!(
+                    "{waits}, and mostly blocked itself in these. More threads that answer shorten that, without another CPU"
+                ),
+                false => format!(
+                    "{waits}. Where CPUs are free, more threads that answer shorten that (more processes, where threads share an \
+                     interpreter), and so does less work for each request"
+                ),
+            }
         }
         RequestCure::ShorterLock { holder, meanwhile } => {
             let holder = legible(holder);
@@ -59,10 +66,13 @@ mod tests {
             );
             sentence
         };
-        assert!(text(RequestCure::MoreThreads { threads: 1 }).contains("the one thread that answers"));
         assert!(
-            text(RequestCure::MoreThreads { threads: 4 })
-                .contains("the 4 threads that answer, which are at work")
+            text(RequestCure::MoreThreads { threads: 1, mostly_waits: true })
+                .contains("the one thread that answers")
+        );
+        assert!(
+            text(RequestCure::MoreThreads { threads: 4, mostly_waits: false })
+                .contains("the 4 threads that answer, which are busy")
         );
         let lock = |meanwhile| text(RequestCure::ShorterLock { holder: "keeper".into(), meanwhile });
         assert!(lock(Meanwhile::Works).contains("Less work of keeper"));

@@ -119,8 +119,9 @@ impl AdviceWriter<'_> {
 
     /// The first two causes of the delay.
     fn against(&self) -> String {
-        let who = |cause: &WhyCause| match self.is_namesake(cause) {
-            true => format!("the other {}", legible(&self.advice.thread.name)),
+        let who = |cause: &WhyCause| match cause.name.as_deref() == Some(self.advice.thread.name.as_str()) {
+            true if cause.own => format!("the other {}", legible(&self.advice.thread.name)),
+            true => format!("the {} of another process", legible(&self.advice.thread.name)),
             false => cause_in_words(&WhyCause { pid: None, ..cause.clone() }),
         };
         first_two(&self.advice.against.iter().map(who).collect::<Vec<_>>())
@@ -570,6 +571,12 @@ mod tests {
         let (sentence, _) = text_of_advice(&advice, "watch -- ./siblings", started);
         assert!(sentence.contains("keeps the other control from delaying it"), "{sentence}");
         assert!(sentence.contains("not in the other of its name"), "{sentence}");
+        advice.against.push(WhyCause { own: false, ..by_thread("control") });
+        let (sentence, _) = text_of_advice(&advice, "watch -- ./siblings", WatchedProgram::default());
+        assert!(
+            sentence.contains("keeps the other control and the control of another process"),
+            "{sentence}"
+        );
     }
 
     #[test]

@@ -525,7 +525,7 @@ fn a_request_has_its_server_and_where_its_time_went() {
         "of that, still blocked (keeper blocked in clock_nanosleep) 75 %",
         "How long requests took, counted up to 03:13:00",
         "ngi\\u{1b}nx, port 80         2     1",
-        "Not among them: answers 4 of HTTP/2",
+        "Not among them: 4 answers of HTTP/2",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }

@@ -56,6 +56,8 @@ impl IncidentReport {
         let minutes: Vec<MinuteTimes> = self.recording.minutes.iter().filter_map(MinuteTimes::of).collect();
         let before = self.from.filter(|from| self.oldest.is_some_and(|oldest| oldest <= *from));
         let before = before.zip(minutes.first()).map(|(from, first)| (from, first.began));
+        // The first minute may have begun before the requested time.
+        let before = before.filter(|(from, began)| from < began);
         let between = minutes.windows(2).filter_map(|pair| match pair {
             // The same recorder, whatever was done to the wall clock.
             [last, next] if last.until == next.from => None,
@@ -162,6 +164,8 @@ mod tests {
         let killed = report(&[(60, 60), (120, 120), (780, 780)], &["02:40.5", "11:58", "12:10"]);
         assert_eq!(gaps(&killed), ["03:02:40 03:11:58"], "its last minute was not counted");
         assert_eq!(gaps(&report(&[(780, 780)], &[])), ["03:00:00 03:12:00"], "the first began later");
+        let asked_within = report(&[(45, 45), (105, 105)], &[]);
+        assert!(gaps(&asked_within).is_empty(), "its first minute began earlier: {:?}", gaps(&asked_within));
         let set_forward = report(&[(60, 60), (120, 600)], &[]);
         assert!(gaps(&set_forward).is_empty(), "one recorder, and a wall clock that was set");
         assert_eq!(

@@ -282,7 +282,7 @@ pub(super) fn rounded_timers(outcomes: &[&Outcome]) -> Option<&'static str> {
         has_own_loop(outcome) && ProgramKind::of(&name(outcome), &[]) == ProgramKind::Python
     };
     outcomes.iter().find(is_asyncio).map(|_| {
-        "asyncio rounds its timers up to whole milliseconds, and its callbacks wait for the iteration before: both come on top of how late its timers fire here."
+        "Python's `selectors`, which asyncio waits with, round time-outs up to whole milliseconds, and callbacks wait for the iteration before: where a program uses them, both come on top of how late its timers fire here."
     })
 }
 

@@ -84,10 +84,12 @@ pub fn omitted_answers(omitted: &OmittedAnswers) -> Option<String> {
         (omitted.more_data, "begun when more data had arrived, of which it is not known what it asks for"),
         (omitted.arrival_not_seen, "to requests whose arrival was not seen"),
     ];
+    let answers =
+        |number: u64| if number == 1 { "1 answer".to_owned() } else { format!("{} answers", count(number)) };
     let reasons = reasons.iter().filter(|(number, _)| *number > 0);
     let reasons: Vec<String> =
-        reasons.map(|(number, reason)| format!("{} {reason}", count(*number))).collect();
-    (!reasons.is_empty()).then(|| format!("Not among them: answers {}.", reasons.join(", ")))
+        reasons.map(|(number, reason)| format!("{} {reason}", answers(*number))).collect();
+    (!reasons.is_empty()).then(|| format!("Not among them: {}.", reasons.join("; ")))
 }
 
 /// Iterations that began after the next was due. A loop that catches up misses no period.
@@ -172,6 +174,12 @@ fn reason(family: &Family) -> Option<String> {
         }
         CauseKind::Lock if name.is_empty() => "it waited for another thread of its program".to_owned(),
         CauseKind::Lock => format!("it waited for {name} ({})", family.cause.call),
+        CauseKind::SystemCall if family.cause.part == Some(Part::OtherRequests) => {
+            format!(
+                "the thread that answers was {}",
+                cause_in_words(&WhyCause { pid: None, ..family.cause.clone() })
+            )
+        }
         CauseKind::SystemCall if name.is_empty() => {
             format!("it was blocked in {}", call_or_wait(&family.cause.call))
         }

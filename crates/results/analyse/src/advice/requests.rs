@@ -25,6 +25,8 @@ pub enum RequestCure {
     MoreThreads {
         /// Threads that have answered.
         threads: u64,
+        /// They were blocked for more than half of that, and not at work.
+        mostly_waits: bool,
     },
     /// Less done while a lock is held, or before a thread is woken.
     ShorterLock {
@@ -56,9 +58,12 @@ fn of_server(outcome: &Outcome, program: &WatchedProgram) -> Vec<RequestAdvice> 
 fn more_threads(outcome: &Outcome, causes: &[WhyCause]) -> Option<(f64, RequestCure)> {
     let of_other_requests =
         |cause: &&WhyCause| cause.part == Some(Part::OtherRequests) && cause.wakeups >= LEAST_TIMES;
-    let share = causes.iter().filter(of_other_requests).map(|cause| cause.share).sum();
+    let causes: Vec<&WhyCause> = causes.iter().filter(of_other_requests).collect();
+    let share: f64 = causes.iter().map(|cause| cause.share).sum();
+    let is_wait = |cause: &&&WhyCause| cause.kind == CauseKind::SystemCall;
+    let waited: f64 = causes.iter().filter(is_wait).map(|cause| cause.share).sum();
     let threads = outcome.rhythm.as_deref().and_then(Rhythm::threads)?;
-    Some((share, RequestCure::MoreThreads { threads }))
+    Some((share, RequestCure::MoreThreads { threads, mostly_waits: waited > share / 2.0 }))
 }
 
 /// Of each thread of the program itself that is waited for with a futex. What other calls wait for is no lock.
@@ -123,7 +128,14 @@ mod tests {
     #[test]
     fn requests_behind_others_need_more_threads() {
         let parts = |micros| [(work(Part::AtWork), 100 - micros), (work(Part::OtherRequests), micros)];
-        assert_eq!(advised(None, &parts(30)), [("30 %".to_owned(), RequestCure::MoreThreads { threads: 2 })]);
+        let more = |mostly_waits| RequestCure::MoreThreads { threads: 2, mostly_waits };
+        assert_eq!(advised(None, &parts(30)), [("30 %".to_owned(), more(false))]);
+        let blocked = Cause {
+            call: "read".into(),
+            ..Cause::new(Part::OtherRequests, CauseKind::SystemCall, String::new())
+        };
+        let waits = [(work(Part::AtWork), 60), (work(Part::OtherRequests), 10), (blocked, 30)];
+        assert_eq!(advised(None, &waits), [("40 %".to_owned(), more(true))]);
         assert_eq!(advised(None, &parts(10)), [], "that is little");
     }
 

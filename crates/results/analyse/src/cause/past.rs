@@ -196,7 +196,7 @@ pub fn wait_cause(sleep: &TracedSleep, waker: Option<&CpuHolder>) -> Cause {
             (CauseKind::Lock, call.as_str(), name)
         }
         Some(SleepSite::Call(call)) => (CauseKind::SystemCall, call.as_str(), name),
-        None => (CauseKind::SystemCall, "", name),
+        Some(SleepSite::Start) | None => (CauseKind::SystemCall, "", name),
     };
     Cause { call: call.to_owned(), ..Cause::new(Part::Blocked, kind, name) }
 }

@@ -11,8 +11,8 @@
 use std::collections::VecDeque;
 
 use howlate_model::{
-    CauseKind, Latency, MonotonicTime, Part, Request, Segment, ServerSocket, Span, UndecomposedReason,
-    WakeupBreakdown,
+    Cause, CauseKind, Latency, MonotonicTime, Part, Request, Segment, ServerSocket, SleepSite, Span,
+    UndecomposedReason, WakeSource, WakeupBreakdown,
 };
 
 use super::iteration_parts::LongestTenth;
@@ -70,6 +70,7 @@ pub struct AnsweringThread {
     /// The last requests, in the order of their answers: those that wait, and earlier ones.
     last: VecDeque<WaitingRequest>,
     slowest: LongestTenth,
+    has_started_threads: bool,
     /// Longer requests are decomposed even if they are not among the slowest; `None`: only those.
     decomposed_above: Option<Span>,
 }
@@ -85,9 +86,14 @@ impl AnsweringThread {
         !self.waiting.is_empty()
     }
 
-    /// Whether it has answered a request.
-    pub fn has_answered(&self) -> bool {
-        !self.last.is_empty()
+    /// Whether its sleeps are of requests: it has answered some, or has started threads.
+    pub fn is_of_requests(&self) -> bool {
+        !self.last.is_empty() || self.has_started_threads
+    }
+
+    /// It has started a thread, which may answer a request that had come before.
+    pub fn note_started_thread(&mut self) {
+        self.has_started_threads = true;
     }
 
     /// Takes the next sleep of the thread, for which there is `room`: beyond that, the oldest one is dropped.
@@ -111,12 +117,25 @@ impl AnsweringThread {
         self.waiting.push_back(request);
     }
 
-    /// The requests of which all is known by `now`, or will not be, in the order of their answers.
-    pub fn settle(&mut self, now: MonotonicTime) -> Vec<AnsweredRequest> {
-        let recorded_until = self.sleeps.back().and_then(|last| last.sleep.asleep_again);
+    fn recorded_until(&self) -> Option<MonotonicTime> {
+        self.sleeps.back().and_then(|last| last.sleep.asleep_again)
+    }
+
+    /// The requests of which all is known by `now`, or will not be, in the order of their answers. `others` has the other threads: what
+    /// came before this one was started is known from the one that started it.
+    pub fn settle<'a>(
+        &mut self,
+        now: MonotonicTime,
+        others: impl Fn(u32) -> Option<&'a Self>,
+    ) -> Vec<AnsweredRequest> {
+        let recorded_until = self.recorded_until();
         let mut settled = Vec::new();
         while let Some(request) = self.waiting.front().copied() {
-            let is_recorded = recorded_until.is_some_and(|until| request.answered <= until);
+            let starter = self.starter(&request).map(|(tid, at)| (others(tid), at));
+            let is_starter_recorded = starter
+                .is_none_or(|(thread, at)| thread.is_none_or(|thread| thread.recorded_until() >= Some(at)));
+            let is_recorded =
+                is_starter_recorded && recorded_until.is_some_and(|until| request.answered <= until);
             let is_overdue = now.since(request.answered) >= PATIENCE || self.waiting.len() > MOST_REQUESTS;
             let took = request.answered.since(request.arrived);
             let is_long = self.decomposed_above.is_some_and(|above| took > above);
@@ -127,7 +146,10 @@ impl AnsweringThread {
             self.waiting.pop_front();
             let parts = match is_short {
                 true => Err(UndecomposedReason::Short),
-                false => self.parts(request).ok_or(UndecomposedReason::NotSeen),
+                false => {
+                    let starter = starter.and_then(|(thread, _)| thread);
+                    self.parts(request, starter).ok_or(UndecomposedReason::NotSeen)
+                }
             };
             let WaitingRequest { socket, arrived, answered, .. } = request;
             settled.push(AnsweredRequest { socket, arrived, answered, parts });
@@ -149,24 +171,53 @@ impl AnsweringThread {
         }
     }
 
-    fn parts(&mut self, request: WaitingRequest) -> Option<WakeupBreakdown> {
-        let began = self.began(&request);
+    /// The thread that started this one, and when, if the request had come before.
+    fn starter(&self, request: &WaitingRequest) -> Option<(u32, MonotonicTime)> {
+        let first = &self.sleeps.front()?.sleep;
+        let WakeSource::Other(starter) = &first.woken_by else { return None };
+        let was_started = first.slept_in == Some(SleepSite::Start) && request.arrived < first.waking;
+        starter.pid.filter(|_| was_started).map(|tid| (tid, first.waking))
+    }
+
+    /// What it did from then until then; `None` where not all of that is known.
+    fn work(&self, from: MonotonicTime, until: MonotonicTime) -> Option<Vec<Segment>> {
+        // From the last sleep that was over by then to the last one that began before the end.
+        let first = self.sleeps.partition_point(|past| past.sleep.waking <= from).saturating_sub(1);
+        let last = self.sleeps.partition_point(|past| past.sleep.asleep_since < Some(until));
+        let sleeps: Vec<PastSleep> = self.sleeps.iter().take(last).skip(first).cloned().collect();
+        work_parts(&sleeps, from, until)
+    }
+
+    fn parts(&self, request: WaitingRequest, starter: Option<&Self>) -> Option<WakeupBreakdown> {
         let WaitingRequest { arrived, answered, .. } = request;
-        let sleeps = self.sleeps.make_contiguous();
-        // From the last sleep that was over by then to the last one that began before it was answered.
-        let first = sleeps.partition_point(|past| past.sleep.waking <= arrived).saturating_sub(1);
-        let last = sleeps.partition_point(|past| past.sleep.asleep_since < Some(answered));
-        let parts = work_parts(sleeps.get(first..last)?, arrived, answered)?;
-        let parts = parts.into_iter().flat_map(|part| split_at_begin(part, began)).collect();
+        let began = self.began(&request);
+        // A thread is seen from its first sleep on; it may have been started for this request.
+        let seen_from = self.sleeps.front()?.sleep.asleep_since.unwrap_or(arrived).max(arrived);
+        let seen = self.work(seen_from, answered)?;
+        let before = seen_from.since(arrived);
+        let unseen = || {
+            let cause = Cause::new(Part::NotSeen, CauseKind::Unexplained, String::new());
+            vec![Segment::new(cause, None, arrived, before)]
+        };
+        let before = match before.is_zero() {
+            true => Vec::new(),
+            false => starter.and_then(|starter| starter.work(arrived, seen_from)).unwrap_or_else(unseen),
+        };
+        let parts = before.into_iter().chain(seen).flat_map(|part| split_at_begin(part, began)).collect();
         let latency = Latency::from_span(answered.since(arrived));
         Some(WakeupBreakdown { at: answered, latency, cpu: None, parts })
     }
 }
 
-/// The thread worked for other requests until it `began` with this one.
+/// Until the thread `began` with this request, its work and its own waits in system calls were for other requests. Locks, other threads
+/// and all that had its CPU are causes of both.
 fn split_at_begin(part: Segment, began: MonotonicTime) -> impl Iterator<Item = Segment> {
-    let is_work = part.cause.part == Part::AtWork && part.cause.kind == CauseKind::LongWork;
-    let before = if is_work && part.from < began { began.since(part.from).min(part.ns) } else { Span::ZERO };
+    let is_own = match part.cause.kind {
+        CauseKind::LongWork => part.cause.part == Part::AtWork,
+        CauseKind::SystemCall => part.cause.through.is_empty(),
+        _ => false,
+    };
+    let before = if is_own && part.from < began { began.since(part.from).min(part.ns) } else { Span::ZERO };
     let mut before_it = Segment { ns: before, ..part.clone() };
     before_it.cause.part = Part::OtherRequests;
     let rest = Segment { from: part.from.plus(before), ns: part.ns.minus(before), ..part };
@@ -211,6 +262,11 @@ mod tests {
         thread
     }
 
+    /// No thread has started it.
+    const fn alone(_: u32) -> Option<&'static AnsweringThread> {
+        None
+    }
+
     /// Of each request, how long each part took; the sum is its latency.
     fn parts(thread: &mut AnsweringThread, now: i64) -> Vec<Vec<(Part, u64)>> {
         let of = |answered: AnsweredRequest| {
@@ -228,7 +284,7 @@ mod tests {
             assert_eq!(latency, breakdown.latency);
             sums
         };
-        thread.settle(at(now)).into_iter().map(of).collect()
+        thread.settle(at(now), alone).into_iter().map(of).collect()
     }
 
     /// Sleeps from 1 000, is woken by the data at 1 100, runs from 1 120, reads at 1 150, and answers at 1 400.
@@ -245,9 +301,50 @@ mod tests {
         let mut asleep = thread(&[(1_000, 1_500)], &[request(7, 1_090, 1_150, 1_400)]);
         let expected = vec![(Part::Blocked, 10), (Part::Waiting, 20), (Part::AtWork, 280)];
         assert_eq!(parts(&mut asleep, 1_500), [expected]);
-        let mut unseen = thread(&[(1_000, 1_500)], &[request(7, 990, 1_150, 1_400)]);
-        let settled = unseen.settle(at(1_500));
+        let mut started_for_it = thread(&[(1_000, 1_500)], &[request(7, 900, 990, 1_400)]);
+        let expected =
+            vec![(Part::NotSeen, 100), (Part::Blocked, 100), (Part::Waiting, 20), (Part::AtWork, 280)];
+        assert_eq!(parts(&mut started_for_it, 1_500), [expected]);
+        let mut unseen = thread(&[(1_450, 1_500)], &[request(7, 990, 1_150, 1_400)]);
+        let settled = unseen.settle(at(1_500), alone);
         assert_eq!(settled[0].parts, Err(UndecomposedReason::NotSeen));
+    }
+
+    /// Thread 5 sleeps from 1 000 to 1 120, and starts this one at 1 200, which runs 20 later and sleeps from 1 300 to 1 400.
+    #[test]
+    fn what_came_before_a_thread_was_started_is_known_from_its_starter() {
+        let starter = thread(&[(0, 1_000), (1_000, 1_500)], &[]);
+        let by = CpuHolder { holder: HolderKind::Thread, pid: Some(5), name: "main".to_owned() };
+        let start = PastSleep::from_sleep(TracedSleep {
+            asleep_since: Some(at(1_200)),
+            slept_in: Some(SleepSite::Start),
+            asleep_again: Some(at(1_300)),
+            ..woken(7, by, 1_200, 1_220)
+        });
+        let answering = || {
+            let mut thread = AnsweringThread::default();
+            [&start, &sleep(1_300, 1_500)].iter().for_each(|past| thread.record_sleep(past, 16));
+            thread.record_answer(&request(7, 1_090, 1_250, 1_450), at(1_090));
+            thread
+        };
+        let sums = |settled: &[AnsweredRequest]| {
+            let parts = &settled[0].parts.as_ref().unwrap().parts;
+            parts.iter().map(|part| (part.cause.part, part.ns.as_nanos())).collect::<Vec<_>>()
+        };
+        let known = answering().settle(at(1_500), |tid| (tid == 5).then_some(&starter));
+        let rest = [
+            (Part::Waiting, 20),
+            (Part::AtWork, 80),
+            (Part::Blocked, 100),
+            (Part::Waiting, 20),
+            (Part::AtWork, 30),
+        ];
+        let before = [(Part::Blocked, 10), (Part::Waiting, 20), (Part::AtWork, 80)];
+        assert_eq!(sums(&known), [before.as_slice(), &rest].concat());
+        let unknown = answering().settle(at(1_500), alone);
+        assert_eq!(sums(&unknown), [[(Part::NotSeen, 110)].as_slice(), &rest].concat());
+        let not_yet = thread(&[(0, 1_000)], &[]);
+        assert_eq!(answering().settle(at(1_500), |_| Some(&not_yet)), [], "it has not slept again");
     }
 
     /// The second one arrives while the first one is worked on.
@@ -263,6 +360,17 @@ mod tests {
         let found = parts(&mut reversed, 1_500);
         assert!(found[0].contains(&(Part::OtherRequests, 180)), "{found:?}");
         assert!(!found[1].iter().any(|(part, _)| *part == Part::OtherRequests), "{found:?}");
+    }
+
+    /// It sleeps while it has the first one.
+    #[test]
+    fn what_it_waits_for_in_earlier_requests_is_not_for_this_one() {
+        let requests = [request(7, 1_090, 1_130, 1_400), request(7, 1_200, 1_410, 1_450)];
+        let mut blocked = thread(&[(0, 1_000), (1_000, 1_250), (1_250, 1_500)], &requests);
+        let found = parts(&mut blocked, 1_500);
+        let expected = [(Part::OtherRequests, 190), (Part::Waiting, 20), (Part::AtWork, 40)];
+        assert_eq!(found[1], expected, "50 at work, 100 blocked and 40 at work for the first one");
+        assert!(!found[0].iter().any(|(part, _)| *part == Part::OtherRequests), "{found:?}");
     }
 
     /// Another thread has read the data: this one has the request from its last answer on.
@@ -288,7 +396,7 @@ mod tests {
                 let arrived = from + 200;
                 thread.record_answer(&request(7, arrived, from + 300, from + 9_000 - number), at(arrived));
             }
-            let settled = thread.settle(at(1_000_000_000));
+            let settled = thread.settle(at(1_000_000_000), alone);
             assert_eq!(settled.len(), MANY);
             settled.into_iter().filter(|request| request.parts.is_ok()).count()
         };
@@ -303,7 +411,7 @@ mod tests {
         thread.record_sleep(&sleep(1_000, 1_500), 16);
         assert_eq!(parts(&mut thread, 1_500).len(), 1);
         thread.record_answer(&request(7, 1_600, 1_610, 1_700), at(1_600));
-        let settled = thread.settle(at(1_700).plus(PATIENCE));
+        let settled = thread.settle(at(1_700).plus(PATIENCE), alone);
         assert_eq!(settled[0].parts, Err(UndecomposedReason::NotSeen), "they never came");
         assert_eq!(settled[0].latency(), Latency::from_nanos(100));
     }
@@ -318,7 +426,7 @@ mod tests {
             thread.record_sleep(&sleep(begin, begin + 1_000), 16);
             thread
                 .record_answer(&request(7, begin + 100, begin + 100, begin + 100 + length), at(begin + 100));
-            let settled = thread.settle(at(begin + 1_000));
+            let settled = thread.settle(at(begin + 1_000), alone);
             assert_eq!(settled.len(), 1);
             let is_short = settled[0].parts == Err(UndecomposedReason::Short);
             assert!(settled[0].parts.is_ok() || is_short && number >= 1_000 && length < 560, "{number}");

@@ -34,6 +34,9 @@ impl Awakening {
     /// `None` where the sleep ended in no wake-up: the thread had not left its CPU, was stopped rather than asleep, or its waker
     /// was not traced.
     pub fn from_sleep(sleep: &TracedSleep, past: Past<'_>) -> Option<Self> {
+        if sleep.slept_in == Some(SleepSite::Start) {
+            return None;
+        }
         let (activation, by, expected) = match &sleep.woken_by {
             WakeSource::Timer(expiry) => (Activation::Timer, None, expiry.soft),
             WakeSource::Other(who) if sleep.switched_in.is_some() && sleep.asleep == SleepState::Waiting => {
@@ -48,7 +51,7 @@ impl Awakening {
         let parts = decompose_since(wakeup, past, from_ref(sleep), true)?;
         let sleeps_by_call = match &sleep.slept_in {
             Some(SleepSite::Call(call)) => TIMED_CALLS.contains(&call.as_str()),
-            Some(SleepSite::PageFault) => false,
+            Some(SleepSite::PageFault | SleepSite::Start) => false,
             None => true,
         };
         Some(Self { activation, by, through: Vec::new(), sleeps_by_call, wakeup, parts })

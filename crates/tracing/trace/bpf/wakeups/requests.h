@@ -8,7 +8,7 @@
  * the receiver may have answered already: what counts is when the thread called. */
 #pragma once
 
-#include "state.h"
+#include "waking.h"
 
 #define UNIX 1
 #define INET 2
@@ -163,6 +163,29 @@ static __always_inline int is_answered(struct task_struct *p, struct sock *sk, u
 	c->taken = 0;
 	if (bpf_ringbuf_output(&records, &r, sizeof(r), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&told.lost, 1);
+	return 0;
+}
+
+/* A thread may be started for a request. What it does before its first sleep is recorded like what it does after one. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(starts, struct task_struct *p)
+{
+	if (!watched(p))
+		return 0;
+	struct cpu *c = here(), *target;
+	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!c || !s || s->stage != ASLEEP || s->record.since)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	s->cpu = p->thread_info.cpu;
+	wakes(c, s);
+	if ((target = on(s->cpu)))
+		waits_for(target);
+	s->stage = WOKEN;
+	s->record.since = now;
+	s->record.since_state = 0;
+	s->record.slept_in = STARTED;
+	waits_from(c, s, p, now);
 	return 0;
 }
 

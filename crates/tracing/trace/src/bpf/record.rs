@@ -38,9 +38,10 @@ const NAMES: u32 = 10;
 /// From this bit on, a stretch holds what is added to the kind of its occupant.
 const WAITED_BITS: u32 = 8;
 
-/// Instead of a system call's number: the thread slept in none, or it was not seen.
+/// Instead of a system call's number: the thread slept in none, it was not seen, or it was started.
 const NO_CALL: u32 = u32::MAX;
 const UNSEEN_CALL: u32 = u32::MAX - 1;
+const STARTED: u32 = u32::MAX - 2;
 
 /// CPU losses that fit into a record.
 const LOSSES: usize = 4;
@@ -129,6 +130,7 @@ fn sleep_location(call: u32) -> Option<SleepSite> {
     match call {
         UNSEEN_CALL => None,
         NO_CALL => Some(SleepSite::PageFault),
+        STARTED => Some(SleepSite::Start),
         call => Some(SleepSite::Call(named(call))),
     }
 }

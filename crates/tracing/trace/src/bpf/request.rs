@@ -18,8 +18,9 @@ const UNIX: u32 = 1;
 
 const NUMBERS: [RequestNumber; 3] = [RequestNumber::One, RequestNumber::More, RequestNumber::Http2];
 
-/// The program that sees connections come, and its event.
-const ESTABLISHED: (&str, &str) = ("is_established", "inet_sock_set_state");
+/// Programs and their events: a connection comes, a thread starts.
+const EVERYWHERE: [(&str, &str); 2] =
+    [("is_established", "inet_sock_set_state"), ("starts", "sched_wakeup_new")];
 /// Programs and their events, since Linux 6.3.
 const AT_EVENTS: [(&str, &str); 3] = [
     ("data_arrives", "sk_data_ready"),
@@ -55,9 +56,8 @@ impl RequestPrograms {
     /// Loads them, to be attached with the others.
     pub(super) fn load(&mut self, kernel: &mut Ebpf) -> Result<(), TracerRefusal> {
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
-        let (name, event) = ESTABLISHED;
-        tracepoint(kernel, name)?.load(event, &types).map_err(|error| not_loaded(event, &error))?;
-        self.loaded = match load_at_events(kernel, &types) {
+        load_at(&EVERYWHERE, kernel, &types)?;
+        self.loaded = match load_at(&AT_EVENTS, kernel, &types) {
             Ok(()) => Some(Places::Events),
             Err(TracerRefusal::EventMissing { .. }) => {
                 load_at_functions(kernel, &types)?;
@@ -73,12 +73,9 @@ impl RequestPrograms {
 
     pub(super) fn attach(&mut self, kernel: &mut Ebpf) -> Result<(), TracerRefusal> {
         let refused = |error: ProgramError| refusal("attach its programs", &error);
-        let is_attached = |(name, _): &&(&'static str, &str)| match self.loaded {
-            Some(Places::Events) => true,
-            Some(Places::Functions) => *name == ESTABLISHED.0,
-            None => false,
-        };
-        for (name, _) in [ESTABLISHED].iter().chain(&AT_EVENTS).filter(is_attached) {
+        let events: &[_] = if self.loaded == Some(Places::Events) { &AT_EVENTS } else { &[] };
+        let everywhere: &[_] = if self.loaded.is_some() { &EVERYWHERE } else { &[] };
+        for (name, _) in everywhere.iter().chain(events) {
             self.at_events.push((name, tracepoint(kernel, name)?.attach().map_err(refused)?));
         }
         if self.loaded == Some(Places::Functions) {
@@ -106,8 +103,12 @@ impl RequestPrograms {
     }
 }
 
-fn load_at_events(kernel: &mut Ebpf, types: &Btf) -> Result<(), TracerRefusal> {
-    for (name, event) in AT_EVENTS {
+fn load_at(
+    programs: &[(&'static str, &'static str)],
+    kernel: &mut Ebpf,
+    types: &Btf,
+) -> Result<(), TracerRefusal> {
+    for (name, event) in programs {
         let program = tracepoint(kernel, name)?;
         program.load(event, types).map_err(|error| not_loaded(event, &error))?;
     }
