@@ -80,7 +80,7 @@ fn a_request_lasts_from_its_arrival_to_the_answer_whichever_threads_work_on_it()
     let text = stdout(&run(&["show", path.to_str().unwrap()]));
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(line.contains(&format!("{REQUESTS} requests at port {port} took")), "{text}");
-    assert!(line.contains("2 of HTTP/2, which answers several requests at once"), "{text}");
+    assert!(line.contains("2 answers of HTTP/2, which answers several requests at once"), "{text}");
     let all = stdout(&run(&["show", "--details", path.to_str().unwrap()]));
     assert!(all.contains("keeper blocked in clock_nanosleep"), "{all}");
 }
