@@ -69,19 +69,6 @@ static __always_inline void wakes(struct cpu *c, struct thread *s)
 	c->next_timer[s->wake & (KEPT - 1)] = 0;
 }
 
-/* It left its CPU to sleep, and slept until now. */
-static __always_inline void had_slept(struct thread *s)
-{
-	struct record *r = &s->record;
-	stops_waiting(s);
-	s->stage = NEVER_LEFT;
-	s->pulled = r->older = r->others = 0;
-	r->occupants = r->stretches = 0;
-	r->runnable = r->waking;
-	r->flags &= ~MIGRATED;
-	send(s, s->left, s->left_state);
-}
-
 /* It is woken on a CPU from now on. */
 static __always_inline void waits_from(struct cpu *c, struct thread *s, struct task_struct *p, u64 now)
 {
@@ -111,8 +98,6 @@ int BPF_PROG(waking, struct task_struct *p)
 	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c || !s || s->stage == WOKEN || s->stage == OVER)
 		return 0;
-	if (s->stage == LEAVES)
-		had_slept(s);
 	/* A timer wakes its thread as soon as it is served; besides dispatch, reading the clock is most of the cost. */
 	u64 now = c->timer ? c->served : bpf_ktime_get_ns();
 	if (s->loop.progress == LOOP_BLOCKED)
@@ -197,7 +182,7 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 		return 0;
 	if (s->lost == 2)
 		return lost_elsewhere(s, to);
-	if (s->stage != WOKEN && s->stage != LEAVES)
+	if (s->stage != WOKEN)
 		return 0;
 	if ((from = on(s->cpu)) && from->waiting)
 		__sync_fetch_and_sub(&from->waiting, 1);
