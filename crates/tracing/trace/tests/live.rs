@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::process::{Child, Command};
+use std::io::{ErrorKind, Read, Write};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
@@ -186,4 +187,38 @@ fn matches_wakeup(sleep: &TracedSleep, wakeup: Wakeup) -> bool {
             WakeSource::NotSeen { .. } => switched_in >= wakeup.expected,
             WakeSource::Other(_) => false,
         }
+}
+
+/// Its client, on another CPU, answers at once: often while it is about to leave its CPU.
+#[test]
+fn who_is_woken_while_it_leaves_its_cpu_is_seen() {
+    const ROUND_TRIPS: u64 = 20_000;
+    let cpus: Vec<u32> = sched::bindable_cpus().unwrap().iter().collect();
+    let [first, .., last] = cpus[..] else { return skip("needs two CPUs") };
+    sched::bind(&CpuSet::from_iter([last])).unwrap();
+    let mut server = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    sched::bind(&CpuSet::from_iter([first])).unwrap();
+    let (mut to, mut from) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
+    rustix::io::ioctl_fionbio(&from, true).unwrap();
+    let mut opened = open(Choice::Only(Tier::Bpf), &[server.id()]);
+    if let Some(tracer) = &mut opened.tracer {
+        tracer.start().unwrap();
+        for number in 0..ROUND_TRIPS {
+            let mut byte = [1];
+            to.write_all(&byte).unwrap();
+            while let Err(error) = from.read(&mut byte) {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+            }
+            if number % 1_000 == 0 {
+                tracer.read(&mut drop);
+            }
+        }
+        tracer.stop();
+        let missed = tracer.missed();
+        assert!(missed <= ROUND_TRIPS / 1_000, "{missed} of {ROUND_TRIPS} wake-ups were not seen");
+    } else {
+        skip(&format!("bpf: {}", opened.refused[0].1));
+    }
+    drop(to);
+    server.wait().unwrap();
 }

@@ -60,6 +60,14 @@ VERIFIED_ONCE int send(struct thread *s, u64 now, u32 state)
 	return 0;
 }
 
+/* Events after its wake-up. */
+static __always_inline void begins_anew(struct thread *s)
+{
+	struct record *r = &s->record;
+	r->switched_in = r->fault = r->called = r->next_timer = s->pulled = r->older = r->others = 0;
+	r->losses = r->occupants = r->stretches = 0;
+}
+
 static __always_inline void stops_waiting(struct thread *s)
 {
 	struct cpu *c = on(s->cpu);

@@ -80,6 +80,7 @@ struct cpu {
 	struct resched resched; /* of the current thread */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
 	struct deferral deferred, serving; /* not served yet; being served */
+	u64 switches;
 	u64 wakes, over; /* of watched threads, in interrupts; such interrupts that are over */
 	u64 next_timer[KEPT]; /* of the most recent of those: when the next timer was served, or 0 */
 	u64 end[KEPT]; /* and when they were over */
@@ -93,7 +94,9 @@ struct {
 	__type(value, struct cpu);
 } cpus SEC(".maps");
 
-enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT, OVER };
+/* LEAVES: it was woken while it was about to sleep, and has left its CPU. Whether it sleeps, or waits for a CPU since the wake-up came
+ * while it left, the next event says: it is woken again, or gets a CPU without that. */
+enum stage { ASLEEP, WOKEN, RUNS, NEVER_LEFT, OVER, LEAVES };
 
 /* An event loop: its current iteration, if `from` is not 0, and its current state and the start of that. */
 struct loop {
@@ -113,11 +116,14 @@ struct thread {
 	u64 served_head; /* of the ring of the CPU that served its timer in a softirq, then */
 	u64 stolen; /* from the CPU on which it last went to sleep, in all until then */
 	u64 longest; /* of its waits, of late */
+	u64 left, switches; /* when it last left a CPU to sleep, and the switches of that CPU until then */
 	u64 wake, interrupt; /* their numbers on the CPU in whose interrupt it was woken */
 	u32 stage, cpu;
 	u32 lost; /* runs, but has no CPU now: 1, or 2 while who has it is taken down */
 	u32 woken_on, in_interrupt;
 	u32 slept_on; /* that CPU, from 1 */
+	u32 left_on; /* that CPU */
+	u32 unseen; /* its wake-up was not seen, since when it has not slept again */
 	struct record record;
 	struct loop loop;
 };

@@ -143,6 +143,80 @@ static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, s
 	return keeps_real_time_off(next) ? RUNS_AHEAD : 0;
 }
 
+#define WAKING 100000 /* ns: a wake-up does not last longer before its thread is ready */
+
+/* Woken so shortly before, on another CPU, it may be ready already. Source: try_to_wake_up() in kernel/sched/core.c, which waits until
+ * the thread has left its CPU; its event comes before. A timer's thread is woken on its own CPU as a rule. */
+static __always_inline u32 may_be_ready(struct thread *s, u64 now, u32 state)
+{
+	struct record *r = &s->record;
+	return s->stage == NEVER_LEFT && s->woken_on != bpf_get_smp_processor_id() && !(r->flags & BY_TIMER) && !(state & (4 | 8)) &&
+	       now - r->waking < WAKING;
+}
+
+/* If it is, its wait begins now. */
+static __always_inline void leaves(struct cpu *c, struct thread *s, u64 now)
+{
+	struct record *r = &s->record;
+	r->waking = r->runnable = now;
+	r->flags &= ~MIGRATED;
+	begins_anew(s);
+	s->stage = LEAVES;
+	s->cpu = bpf_get_smp_processor_id();
+	__sync_fetch_and_add(&c->waiting, 1);
+}
+
+/* It was ready since it left. */
+static __always_inline void was_ready(struct thread *s)
+{
+	s->stage = WOKEN;
+	s->in_interrupt = 0;
+	if (s->loop.progress == LOOP_BLOCKED)
+		s->loop.progress = LOOP_READY;
+}
+
+/* Whether the programs for its wake-up and for its switch ran at the same time, on two CPUs: it gets a CPU, and was not woken after it
+ * had left, but since it last got one. */
+static __always_inline u32 was_woken_at_once(struct thread *s)
+{
+	struct record *r = &s->record;
+	u32 is_near = r->waking < s->left + WAKING && s->left < r->waking + WAKING;
+	if (s->stage == NEVER_LEFT)
+		return is_near && !s->lost;
+	return is_near && s->stage == ASLEEP && r->since && !r->switched_in && !(r->flags & BY_TIMER);
+}
+
+/* It runs, and its wake-up was not seen. */
+static __always_inline void was_not_seen(struct thread *s)
+{
+	if (!s->unseen)
+		__sync_fetch_and_add(&told.missed, 1);
+	s->unseen = 1;
+}
+
+/* Then it was not noted who had the CPU meanwhile: that is `prev` if there was no other switch. */
+static __always_inline void was_ready_unnoted(struct cpu *c, struct thread *s, struct task_struct *prev, u64 now)
+{
+	struct record *r = &s->record;
+	r->waking = r->runnable = s->left > r->waking ? s->left : r->waking;
+	if (s->stage == NEVER_LEFT)
+		r->since = r->waking;
+	s->pulled = now;
+	u32 is_next = s->left_on == bpf_get_smp_processor_id() && s->switches + 1 == c->switches;
+	if (is_next && prev->pid && now > r->runnable) {
+		r->occupants = 1;
+		r->occupant[0].ns = now - r->runnable;
+		r->occupant[0].id = prev->pid;
+		r->occupant[0].kind = prev->prio < REAL_TIME ? URGENT : THREAD;
+		copy(r->occupant[0].comm, prev->comm);
+	} else {
+		r->older = now - r->runnable;
+	}
+	s->cpu = bpf_get_smp_processor_id();
+	__sync_fetch_and_add(&c->waiting, 1);
+	was_ready(s);
+}
+
 SEC("fexit/resched_curr")
 int BPF_PROG(firm_request, struct rq *rq)
 {
@@ -170,6 +244,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	u64 now = 0;
 	u32 seen = c->current == prev->pid;
 	c->current = next->pid;
+	c->switches++;
 	c->softirq = c->timer = 0; /* on PREEMPT_RT a softirq can lose its CPU */
 	look_after_set_aside(c);
 	if (c->waiting) {
@@ -187,6 +262,12 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		c->idle_since = now ?: (now = bpf_ktime_get_ns());
 	if (watched(next)) {
 		struct thread *s = known(next);
+		if (s && s->stage == LEAVES)
+			was_ready(s);
+		else if (s && was_woken_at_once(s))
+			was_ready_unnoted(c, s, prev, now ?: (now = bpf_ktime_get_ns()));
+		else if (s && s->stage == ASLEEP && s->record.since)
+			was_not_seen(s);
 		if (s && s->stage != ASLEEP)
 			switched_in(c, s, now ?: (now = bpf_ktime_get_ns()));
 		if (s && s->loop.iteration.from)
@@ -205,12 +286,19 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 				lost_cpu(c, s, prev, next, now);
 			return 0;
 		}
-		if (s->stage == ASLEEP && s->record.since)
-			__sync_fetch_and_add(&told.missed, 1);
-		if (s->stage == WOKEN)
-			stops_waiting(s); /* woken before it left */
+		u32 is_ready = may_be_ready(s, now, state);
+		s->left = now;
+		s->left_on = bpf_get_smp_processor_id();
+		s->switches = c->switches;
+		s->unseen = 0;
+		if (s->stage == WOKEN || s->stage == LEAVES)
+			stops_waiting(s); /* woken before it left, or its switch to the CPU was not seen */
 		stolen(s, prev);
 		send(s, now, left_in(prev, state));
+		if (is_ready && s->stage == ASLEEP) {
+			leaves(c, s, now);
+			return 0;
+		}
 		/* For the sleep that begins, like the state: the previous one has been sent. */
 		if (state & (4 | 8)) {
 			s->record.stopper = told.stopper;

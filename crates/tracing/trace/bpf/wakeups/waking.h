@@ -48,14 +48,6 @@ static __always_inline void woken_by(struct record *r, struct cpu *c)
 	}
 }
 
-/* Events after its wake-up. */
-static __always_inline void begins_anew(struct thread *s)
-{
-	struct record *r = &s->record;
-	r->switched_in = r->fault = r->called = r->next_timer = s->pulled = r->older = r->others = 0;
-	r->losses = r->occupants = r->stretches = 0;
-}
-
 /* It waits for a CPU from now on; in an interrupt, first for the end of that. */
 static __always_inline void wakes(struct cpu *c, struct thread *s)
 {
@@ -67,6 +59,13 @@ static __always_inline void wakes(struct cpu *c, struct thread *s)
 	s->interrupt = c->over;
 	s->wake = ++c->wakes;
 	c->next_timer[s->wake & (KEPT - 1)] = 0;
+}
+
+/* It left its CPU to sleep, and slept until now. */
+static __always_inline void had_slept(struct thread *s)
+{
+	stops_waiting(s);
+	s->stage = ASLEEP;
 }
 
 /* It is woken on a CPU from now on. */
@@ -98,6 +97,8 @@ int BPF_PROG(waking, struct task_struct *p)
 	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c || !s || s->stage == WOKEN || s->stage == OVER)
 		return 0;
+	if (s->stage == LEAVES)
+		had_slept(s);
 	/* A timer wakes its thread as soon as it is served; besides dispatch, reading the clock is most of the cost. */
 	u64 now = c->timer ? c->served : bpf_ktime_get_ns();
 	if (s->loop.progress == LOOP_BLOCKED)
@@ -114,6 +115,8 @@ int BPF_PROG(waking, struct task_struct *p)
 		if ((target = on(s->cpu)))
 			waits_for(target);
 	}
+	if (!left)
+		s->woken_on = bpf_get_smp_processor_id();
 	s->stage = left ? WOKEN : NEVER_LEFT;
 	waits_from(c, s, p, now);
 	return 0;
@@ -135,6 +138,7 @@ int BPF_PROG(has_passed, struct hrtimer *timer)
 	s64 ahead = timer->base->offset;
 	send(s, now, 1);
 	s->stage = NEVER_LEFT;
+	s->woken_on = bpf_get_smp_processor_id();
 	r->flags = BY_TIMER;
 	r->soft = timer->_softexpires - ahead;
 	r->hard = timer->node.expires - ahead;
@@ -182,7 +186,7 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 		return 0;
 	if (s->lost == 2)
 		return lost_elsewhere(s, to);
-	if (s->stage != WOKEN)
+	if (s->stage != WOKEN && s->stage != LEAVES)
 		return 0;
 	if ((from = on(s->cpu)) && from->waiting)
 		__sync_fetch_and_sub(&from->waiting, 1);

@@ -110,6 +110,7 @@ impl EventFollower {
         thread.finish(Some(event.at), &mut self.interrupts, seen);
         thread.fall_asleep(event.at, SleepState::Waiting);
         thread.set_cpu(event.cpu);
+        thread.set_waker_cpu(event.cpu);
         thread.wake(None, running.describe(&mut self.interrupts), event.at, None);
         thread.stage = ThreadStage::NeverLeft;
     }
@@ -195,6 +196,9 @@ impl EventFollower {
         else {
             return;
         };
+        if thread.stage == ThreadStage::Leaves {
+            thread.slept();
+        }
         let slept = thread.stage == ThreadStage::Asleep;
         // A thread that lost its CPU before it slept waits for one, like any other.
         let has_left = slept || thread.is_off();
@@ -212,6 +216,7 @@ impl EventFollower {
         thread.wake(expiry, waker.describe(&mut self.interrupts), event.at, interrupt);
         thread.stage = if has_left { ThreadStage::Woken } else { ThreadStage::NeverLeft };
         thread.set_cpu(on);
+        thread.set_waker_cpu(event.cpu);
         self.waking = Some((event.cpu, tid));
     }
 
@@ -244,6 +249,7 @@ impl EventFollower {
         if state == 0 {
             return thread.lose_cpu(event.cpu, event.at);
         }
+        let woken_by = thread.woken_as_it_leaves(event.cpu, event.at).filter(|_| state & STOPPED == 0);
         thread.finish(Some(event.at), &mut self.interrupts, seen);
         let asleep = if state & STOPPED == 0 {
             SleepState::Waiting
@@ -251,5 +257,6 @@ impl EventFollower {
             SleepState::Stopped(self.stopper.clone())
         };
         thread.fall_asleep(event.at, asleep);
+        woken_by.into_iter().for_each(|by| thread.leave(by, event.cpu, event.at));
     }
 }

@@ -1,6 +1,6 @@
 //! The state of a followed thread. Pure.
 
-use howlate_model::{CpuHolder, Expiry, MonotonicTime, Occupant, SleepState, TracedSleep, WakeSource};
+use howlate_model::{CpuHolder, Expiry, MonotonicTime, Occupant, SleepState, Span, TracedSleep, WakeSource};
 
 use super::cpu_occupant::CpuOccupant;
 use super::occupancy::OccupancyHistory;
@@ -15,12 +15,17 @@ const MAX_LISTED: usize = 8;
 pub(super) enum ThreadStage {
     Asleep,
     /// Woken, and not switched in yet.
-    /// Woken, and not switched in yet.
     Woken,
     Runs,
     /// Woken before it had left its CPU, so that it never waits for one.
     NeverLeft,
+    /// Woken while it was about to sleep, and left its CPU. Whether it sleeps, or waits for a CPU since the wake-up came while it left, the
+    /// next event says: it is woken again, or gets a CPU without that.
+    Leaves,
 }
+
+/// A wake-up does not last longer before its thread is ready.
+const LONGEST_WAKE_UP: Span = Span::from_micros(100);
 
 /// A thread and its current sleep.
 pub(super) struct FollowedThread {
@@ -34,6 +39,8 @@ pub(super) struct FollowedThread {
     sleep: Option<TracedSleep>,
     /// The CPU that it waits for, and until when its holders are known.
     cpu: u32,
+    /// The CPU on which it was woken.
+    waker_cpu: u32,
     accounted: MonotonicTime,
     /// Holders during the wait.
     waited: OccupancyHistory,
@@ -57,6 +64,7 @@ impl FollowedThread {
             asleep: SleepState::Waiting,
             sleep: None,
             cpu: 0,
+            waker_cpu: 0,
             accounted: MonotonicTime::default(),
             waited: OccupancyHistory::default(),
             woken_on: None,
@@ -68,7 +76,12 @@ impl FollowedThread {
 
     /// Whether it waits for this CPU, after a wake-up or a preemption.
     pub(super) fn waits_for(&self, cpu: u32) -> bool {
-        (self.stage == ThreadStage::Woken || self.is_off()) && self.cpu == cpu
+        (self.is_ready() || self.is_off()) && self.cpu == cpu
+    }
+
+    /// Whether it waits for a CPU after a wake-up, as far as known.
+    const fn is_ready(&self) -> bool {
+        matches!(self.stage, ThreadStage::Woken | ThreadStage::Leaves)
     }
 
     /// Whether it is preempted.
@@ -95,6 +108,30 @@ impl FollowedThread {
         *self = Self { asleep_since: Some(at), asleep, real_time, ..Self::new(self.tid) };
     }
 
+    /// It leaves `cpu` to sleep. If it was woken just before on another CPU, it may be ready already; returns by whom. A timer's thread is
+    /// woken on its own CPU as a rule.
+    pub(super) fn woken_as_it_leaves(&self, cpu: u32, at: MonotonicTime) -> Option<CpuHolder> {
+        let sleep = self.sleep.as_ref().filter(|_| self.stage == ThreadStage::NeverLeft)?;
+        let is_near = self.waker_cpu != cpu && at.since(sleep.waking) < LONGEST_WAKE_UP;
+        match &sleep.woken_by {
+            WakeSource::Other(by) if is_near => Some(by.clone()),
+            _ => None,
+        }
+    }
+
+    /// It has left `cpu`, and was woken by that as it left. If it was ready then, its wait begins now.
+    pub(super) fn leave(&mut self, by: CpuHolder, cpu: u32, at: MonotonicTime) {
+        self.set_cpu(cpu);
+        self.wake(None, by, at, None);
+        self.stage = ThreadStage::Leaves;
+    }
+
+    /// Since it left its CPU, it slept.
+    pub(super) fn slept(&mut self) {
+        self.sleep = None;
+        self.stage = ThreadStage::Asleep;
+    }
+
     /// It is being woken, by an interrupt of `cpu` if that is given.
     pub(super) fn wake(
         &mut self,
@@ -114,6 +151,11 @@ impl FollowedThread {
         self.start_waiting(at);
     }
 
+    /// The CPU on which it is woken.
+    pub(super) fn set_waker_cpu(&mut self, cpu: u32) {
+        self.waker_cpu = cpu;
+    }
+
     /// The CPU on which it will run.
     pub(super) fn set_cpu(&mut self, cpu: u32) {
         self.cpu = cpu;
@@ -128,7 +170,7 @@ impl FollowedThread {
     /// It is moved to another CPU: `chosen` by the wake-up, or pulled from one that `holder` has. The holders of the new CPU are known from here
     /// on.
     pub(super) fn migrates(&mut self, to: u32, at: MonotonicTime, chosen: bool, holder: CpuOccupant) {
-        if !(self.stage == ThreadStage::Woken || self.is_off()) || self.cpu == to {
+        if !(self.is_ready() || self.is_off()) || self.cpu == to {
             return;
         }
         if chosen {
@@ -172,7 +214,8 @@ impl FollowedThread {
         if self.is_off() {
             return self.resume(at, names);
         }
-        let Some(sleep) = self.sleep.as_mut().filter(|_| self.stage == ThreadStage::Woken) else { return };
+        let is_ready = self.is_ready();
+        let Some(sleep) = self.sleep.as_mut().filter(|_| is_ready) else { return };
         (sleep.switched_in, sleep.cpu) = (Some(at), cpu);
         self.stage = ThreadStage::Runs;
     }
@@ -182,7 +225,7 @@ impl FollowedThread {
         if self.is_off() {
             return self.resume(at, names);
         }
-        if self.stage == ThreadStage::Woken {
+        if self.is_ready() {
             self.charge(CpuOccupant::NotSeen, at);
         }
         if self.stage != ThreadStage::NeverLeft {

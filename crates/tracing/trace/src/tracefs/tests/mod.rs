@@ -149,6 +149,30 @@ fn a_thread_that_never_left_has_no_switch() {
     assert!(sleeps[0].occupants.is_empty());
 }
 
+/// Another CPU wakes it at 200 while it is about to sleep, and it leaves its CPU at 205. Then it is switched in, or woken again.
+#[test]
+fn who_is_woken_while_it_leaves_its_cpu_waits_for_one() {
+    let leaves = || {
+        let woken = |nanos| event(nanos, 1, 8, EventKind::Waking { thread: THREAD, on: 0 });
+        (vec![switch(50, 0, (9, 1), THREAD), set(90), woken(200), switch(205, 0, (THREAD, 1), 9)], woken(600))
+    };
+    let times =
+        |sleep: &TracedSleep| (sleep.asleep_since, sleep.waking, sleep.switched_in, sleep.asleep_again);
+    let stayed = (Some(at(200)), at(200), None, Some(at(205)));
+    let (mut ready, _) = leaves();
+    ready.extend([switch(700, 0, (9, 0), THREAD), switch(900, 0, (THREAD, 1), 9)]);
+    let [first, second] = follow(&ready).try_into().unwrap();
+    assert_eq!(times(&first), stayed);
+    assert_eq!(times(&second), (Some(at(205)), at(205), Some(at(700)), Some(at(900))));
+    assert_eq!(occupants(&second), [(HolderKind::Thread, "t9", 495)]);
+    let (mut asleep, woken_again) = leaves();
+    asleep.extend([woken_again, switch(700, 0, (9, 0), THREAD), switch(900, 0, (THREAD, 1), 9)]);
+    let [first, second] = follow(&asleep).try_into().unwrap();
+    assert_eq!(times(&first), stayed);
+    assert_eq!(times(&second), (Some(at(205)), at(600), Some(at(700)), Some(at(900))));
+    assert_eq!(occupants(&second), [(HolderKind::Thread, "t9", 100)]);
+}
+
 #[test]
 fn missing_events_reset_the_state() {
     let mut events = timely(8);
