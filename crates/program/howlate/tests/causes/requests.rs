@@ -139,11 +139,16 @@ fn a_recorder_counts_requests_and_those_that_are_late_are_incidents() {
         let sum: u64 = parts.iter().map(|part| part["ns"].as_u64().unwrap()).sum();
         assert_eq!(sum, incident["latency_ns"].as_u64().unwrap(), "{incident}");
     }
-    let slept = late
-        .iter()
-        .flat_map(|incident| incident["parts"].as_array().unwrap())
-        .filter(|part| part["through"] == "keeper" && part["call"] == "clock_nanosleep");
-    assert!(slept.count() as u64 >= REQUESTS / 10, "{document}");
+    let having = |is_it: fn(&Value) -> bool| {
+        let is_in = |incident: &&&Value| incident["parts"].as_array().unwrap().iter().any(is_it);
+        late.iter().filter(is_in).count() as u64
+    };
+    let slept = having(|part| part["through"] == "keeper" && part["call"] == "clock_nanosleep");
+    // Some virtual machines raise no event for a wake-up now and then: what the keeper did is not known then.
+    let unseen = having(|part| {
+        part["name"] == "keeper" && part["kind"] == "lock" && part["ns"].as_u64() > Some(4_000_000)
+    });
+    assert!(slept + unseen >= REQUESTS / 10 && unseen <= REQUESTS / 100, "{slept} and {unseen}: {document}");
     let text = stdout(&run(&["show", out]));
     assert!(text.contains("How long requests took") && text.contains(&format!("sh, port {port}")), "{text}");
     let why = stdout(&run(&["why", out, "--details"]));
