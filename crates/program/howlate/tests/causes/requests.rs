@@ -85,27 +85,33 @@ fn a_request_lasts_from_its_arrival_to_the_answer_whichever_threads_work_on_it()
     assert!(all.contains("keeper blocked in clock_nanosleep"), "{all}");
 }
 
-/// Longer than what counts as late.
-fn long(part: &Value) -> bool {
-    part["ns"].as_u64() > Some(4_000_000)
-}
-
-/// Whether other threads and interrupts had the CPU for most of it.
-fn is_kept_from_cpu(incident: &Value) -> bool {
-    let is_other =
-        |part: &&Value| !["long_work", "lock", "system_call"].map(Value::from).contains(&part["kind"]);
-    let taken = incident["parts"].as_array().unwrap().iter().filter(is_other);
-    let taken: u64 = taken.map(|part| part["ns"].as_u64().unwrap()).sum();
-    taken * 2 > incident["latency_ns"].as_u64().unwrap()
+/// Of how many requests other threads had the CPU for most of the time, or the keeper's wake-up raised no event, as in some virtual
+/// machines now and then. Any other late one has waited for the keeper's sleep.
+fn disturbed(late: &[&Value]) -> usize {
+    let nanos = |part: &Value| part["ns"].as_u64().unwrap();
+    let is_disturbed = |incident: &&&Value| {
+        let (parts, length) =
+            (incident["parts"].as_array().unwrap(), incident["latency_ns"].as_u64().unwrap());
+        let own = ["long_work", "lock", "system_call"].map(Value::from);
+        let taken: u64 = parts.iter().filter(|part| !own.contains(&part["kind"])).map(nanos).sum();
+        let is_unsplit =
+            |part: &Value| part["name"] == "keeper" && part["kind"] == "lock" && nanos(part) * 2 > length;
+        taken * 2 > length || parts.iter().any(is_unsplit)
+    };
+    late.iter().filter(is_disturbed).count()
 }
 
 /// The recorder watches the server from before its first request to its end, of which it says so.
 #[test]
 fn a_recorder_counts_requests_and_those_that_are_late_are_incidents() {
-    if !has_bpf() {
-        return;
+    if has_bpf() {
+        record_requests(5);
     }
-    let Some((folder, _alone)) = super::record::place() else { return };
+}
+
+/// Once more where other programs disturbed it, up to so many times.
+fn record_requests(attempts: u32) {
+    let Some((folder, alone)) = super::record::place() else { return };
     let (source, program) = (folder.path().join("s.c"), folder.path().join("server"));
     std::fs::write(&source, PROGRAM).unwrap();
     if build_c(&source, &program, &["-O1", "-pthread"]).is_none() {
@@ -153,19 +159,16 @@ fn a_recorder_counts_requests_and_those_that_are_late_are_incidents() {
         let sum: u64 = parts.iter().map(|part| part["ns"].as_u64().unwrap()).sum();
         assert_eq!(sum, incident["latency_ns"].as_u64().unwrap(), "{incident}");
     }
-    let of_keeper = |part: &Value| part["through"] == "keeper" && part["call"] == "clock_nanosleep";
-    // Some virtual machines raise no event for a wake-up now and then: what the keeper did is not known then.
-    let unsplit = |part: &Value| part["name"] == "keeper" && part["kind"] == "lock" && long(part);
-    let (mut slept, mut unseen) = (0, 0);
-    for incident in late.iter().filter(|incident| !is_kept_from_cpu(incident)) {
-        let parts = incident["parts"].as_array().unwrap();
-        match (parts.iter().any(of_keeper), parts.iter().any(unsplit)) {
-            (true, _) => slept += 1,
-            (false, true) => unseen += 1,
-            (false, false) => panic!("it waited for something else: {incident}"),
-        }
+    let slept = late
+        .iter()
+        .flat_map(|incident| incident["parts"].as_array().unwrap())
+        .filter(|part| part["through"] == "keeper" && part["call"] == "clock_nanosleep");
+    let (slept, disturbed) = (slept.count() as u64, disturbed(&late));
+    if slept < REQUESTS / 10 && disturbed > 0 && attempts > 1 {
+        drop((alone, folder));
+        return record_requests(attempts - 1);
     }
-    assert!(unseen <= REQUESTS / 100 && slept >= REQUESTS / 20, "{slept} and {unseen}: {document}");
+    assert!(slept >= REQUESTS / 10, "{slept}, {disturbed} disturbed: {document}");
     let text = stdout(&run(&["show", out]));
     assert!(text.contains("How long requests took") && text.contains(&format!("sh, port {port}")), "{text}");
     let why = stdout(&run(&["why", out, "--details"]));

@@ -172,15 +172,12 @@ int BPF_PROG(starts, struct task_struct *p)
 {
 	if (!watched(p))
 		return 0;
-	struct cpu *c = here(), *target;
+	struct cpu *c = here();
 	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c || !s || s->stage != ASLEEP || s->record.since)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	s->cpu = p->thread_info.cpu;
-	wakes(c, s);
-	if ((target = on(s->cpu)))
-		waits_for(target);
+	wakes(c, s, p);
 	s->stage = WOKEN;
 	s->record.since = now;
 	s->record.since_state = 0;

@@ -80,7 +80,7 @@ struct cpu {
 	struct resched resched; /* of the current thread */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */
 	struct deferral deferred, serving; /* not served yet; being served */
-	u64 switches;
+	u64 switches; /* in all */
 	u64 wakes, over; /* of watched threads, in interrupts; such interrupts that are over */
 	u64 next_timer[KEPT]; /* of the most recent of those: when the next timer was served, or 0 */
 	u64 end[KEPT]; /* and when they were over */

@@ -143,7 +143,7 @@ static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, s
 	return keeps_real_time_off(next) ? RUNS_AHEAD : 0;
 }
 
-#define WAKING 100000 /* ns: a wake-up does not last longer before its thread is ready */
+#define LONGEST_WAKE_UP 100000 /* ns, before its thread is ready */
 
 /* Woken so shortly before, on another CPU, it may be ready already. Source: try_to_wake_up() in kernel/sched/core.c, which waits until
  * the thread has left its CPU; its event comes before. A timer's thread is woken on its own CPU as a rule. */
@@ -151,7 +151,7 @@ static __always_inline u32 may_be_ready(struct thread *s, u64 now, u32 state)
 {
 	struct record *r = &s->record;
 	return s->stage == NEVER_LEFT && s->woken_on != bpf_get_smp_processor_id() && !(r->flags & BY_TIMER) && !(state & (4 | 8)) &&
-	       now - r->waking < WAKING;
+	       now - r->waking < LONGEST_WAKE_UP;
 }
 
 /* If it is, its wait begins now. */
@@ -180,7 +180,7 @@ static __always_inline void was_ready(struct thread *s)
 static __always_inline u32 was_woken_at_once(struct thread *s)
 {
 	struct record *r = &s->record;
-	u32 is_near = r->waking < s->left + WAKING && s->left < r->waking + WAKING;
+	u32 is_near = r->waking < s->left + LONGEST_WAKE_UP && s->left < r->waking + LONGEST_WAKE_UP;
 	if (s->stage == NEVER_LEFT)
 		return is_near && !s->lost;
 	return is_near && s->stage == ASLEEP && r->since && !r->switched_in && !(r->flags & BY_TIMER);

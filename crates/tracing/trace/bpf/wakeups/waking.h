@@ -49,8 +49,12 @@ static __always_inline void woken_by(struct record *r, struct cpu *c)
 }
 
 /* It waits for a CPU from now on; in an interrupt, first for the end of that. */
-static __always_inline void wakes(struct cpu *c, struct thread *s)
+static __always_inline void wakes(struct cpu *c, struct thread *s, struct task_struct *p)
 {
+	s->cpu = p->thread_info.cpu;
+	struct cpu *target = on(s->cpu);
+	if (target)
+		waits_for(target);
 	s->woken_on = bpf_get_smp_processor_id();
 	s->in_interrupt = c->in_tick || c->handler;
 	c->woke = s->in_interrupt ? 1 + c->timer : 0;
@@ -93,7 +97,7 @@ int BPF_PROG(waking, struct task_struct *p)
 {
 	if (!watched(p))
 		return 0;
-	struct cpu *c = here(), *target;
+	struct cpu *c = here();
 	struct thread *s = bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c || !s || s->stage == WOKEN || s->stage == OVER)
 		return 0;
@@ -110,13 +114,10 @@ int BPF_PROG(waking, struct task_struct *p)
 		send(s, now, 1); /* it was about to sleep; it has its CPU still, or lost it on the way */
 	/* Before its record is written: an atomic add waits for all earlier writes. */
 	if (left) {
-		s->cpu = p->thread_info.cpu;
-		wakes(c, s);
-		if ((target = on(s->cpu)))
-			waits_for(target);
-	}
-	if (!left)
+		wakes(c, s, p);
+	} else {
 		s->woken_on = bpf_get_smp_processor_id();
+	}
 	s->stage = left ? WOKEN : NEVER_LEFT;
 	waits_from(c, s, p, now);
 	return 0;
