@@ -218,19 +218,26 @@ impl TestTally {
 fn failure_reasons(text: &str) -> Vec<String> {
     let name = |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());
     let failed: Vec<String> = text.lines().filter_map(name).collect();
-    let reason = |(line, message): (&str, &str)| {
+    let lines: Vec<&str> = text.lines().collect();
+    let reason = |(at, line): (usize, &&str)| {
         let (name, place) = line.strip_prefix("thread '")?.split_once("' ")?;
         let place = place.split_once("panicked at ")?.1;
         failed.iter().any(|test| test == name).then(|| {
-            let message: String = message.chars().take(MESSAGE_LENGTH).collect();
+            let message = lines[at + 1..].iter().take_while(|line| !ENDS_MESSAGE.contains(line));
+            let message: Vec<&str> = message.map(|line| line.trim()).collect();
+            let message: String = message.join(" / ").chars().take(MESSAGE_LENGTH).collect();
             format!("{name}: {place} {message}")
         })
     };
-    text.lines().zip(text.lines().skip(1)).filter_map(reason).collect()
+    lines.iter().enumerate().filter_map(reason).collect()
 }
 
+/// The lines that follow a panic's message.
+const ENDS_MESSAGE: [&str; 3] =
+    ["stack backtrace:", "", "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace"];
+
 /// Characters of a panic message in the summary.
-const MESSAGE_LENGTH: usize = 300;
+const MESSAGE_LENGTH: usize = 1_500;
 
 #[cfg(test)]
 mod tests {
@@ -240,10 +247,10 @@ mod tests {
     fn a_failed_test_says_why_at_the_end() {
         let text = "test a::b ... ok\ntest c::d ... FAILED\n\n---- c::d stdout ----\n\n\
                     thread 'a::b' (1) panicked at x.rs:1:2:\nas it is to\n\
-                    thread 'c::d' (2) panicked at y.rs:3:4:\n1 of 2\nstack backtrace:\n";
-        assert_eq!(failure_reasons(text), ["c::d: y.rs:3:4: 1 of 2"]);
+                    thread 'c::d' (2) panicked at y.rs:3:4:\n1 of 2\n  left: 3\nstack backtrace:\n";
+        assert_eq!(failure_reasons(text), ["c::d: y.rs:3:4: 1 of 2 / left: 3"]);
         assert_eq!(
-            failure_reasons(&text.replace("1 of 2", &"é".repeat(400)))[0].chars().count(),
+            failure_reasons(&text.replace("1 of 2", &"é".repeat(2 * MESSAGE_LENGTH)))[0].chars().count(),
             16 + MESSAGE_LENGTH
         );
     }

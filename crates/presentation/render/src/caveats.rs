@@ -332,6 +332,11 @@ pub fn caveat(caveat: &Caveat) -> String {
             "One host thread emulated all guest CPUs in turn: with one thread per CPU, QEMU {qemu} can hang while the guest traces. QEMU 8.1 or newer does not."
         ),
         Caveat::EmulatedCpu => "Emulated CPU: compare kernels with each other, not with hardware.".to_owned(),
+        Caveat::GuestRestarted { fault, qemu } => format!(
+            "A guest's kernel stopped while it booted ({}) and was booted again, which is consistent with a fault of QEMU {qemu}: it \
+             may run an instruction that another CPU is changing. QEMU 8.1 or newer does not.",
+            if fault.is_empty() { "without a word" } else { fault }
+        ),
         Caveat::KvmFailed { reason } => format!(
             "/dev/kvm is there, but guests do not run on it ({reason}), so their CPUs were emulated. `--accel tcg` does \
              not try it first."

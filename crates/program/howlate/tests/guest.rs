@@ -12,6 +12,8 @@ mod guest_init;
 
 mod guest_requests;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -449,7 +451,44 @@ fn a_killed_emulator_loses_nothing_that_was_streamed() {
     let Some(_permit) = guests() else { return };
     let Some(mut run) = long() else { return };
     kill_process(emulator(run.child.as_ref().unwrap().id()), Signal::KILL).unwrap();
-    check_kept(&mut run, "the guest ended before it was done");
+    check_kept(&mut run, "the guest ended before it was done. QEMU was killed by signal 9.");
+}
+
+/// An emulator whose first guest ends while it boots, as if by a fault of its kernel.
+const FAULTS_ONCE: &str = r#"#!/bin/sh
+case "$*" in *-append*)
+    if mkdir "${0%/*}/has-faulted"; then
+        (sleep 1; echo 'Oops: int3: 0000 [#1] SMP'; kill $$) &
+        exec 2>/dev/null
+    fi
+esac
+PATH=${PATH#*:} exec qemu-system-x86_64 "$@"
+"#;
+
+#[test]
+fn a_guest_whose_kernel_faults_while_it_boots_is_booted_again() {
+    let Some(_permit) = guests() else { return };
+    let version = Command::new("qemu-system-x86_64").arg("--version").output().unwrap();
+    if !String::from_utf8_lossy(&version.stdout).starts_with("QEMU emulator version 7.") {
+        return skip("newer versions of QEMU give a kernel no reason to fault");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let emulator = folder.path().join("qemu-system-x86_64");
+    std::fs::write(&emulator, FAULTS_ONCE).unwrap();
+    std::fs::set_permissions(&emulator, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let options = ["--kernel", "debian:standard", "--rounds", "1", "--json"];
+    let output =
+        guest(&options, &["cyclic", "--threads", "1", "--samples", "50"]).env("PATH", path).output().unwrap();
+    if cannot_fetch(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["results"][0]["count"], 50);
+    let restarted =
+        result["caveats"].as_array().unwrap().iter().find(|caveat| caveat["caveat"] == "guest_restarted");
+    assert_eq!(restarted.unwrap()["fault"], "Oops: int3: 0000 [#1] SMP", "{}", result["caveats"]);
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub(crate) fn kvm_opens() -> Result<(), GuestError> {
 pub enum TcgThreads {
     /// Each CPU has its own.
     PerCpu,
+    /// Each CPU has its own, and may translate an instruction that another is changing: now and then a kernel that boots faults.
+    PerCpuUnlocked,
     /// All take turns on one.
     One,
 }
@@ -70,7 +72,11 @@ impl TcgThreads {
     pub fn for_version(version: &str, traces: bool) -> Self {
         let mut numbers = version.split('.').map_while(|number| number.parse().ok());
         let version = numbers.next().zip(numbers.next());
-        if traces && version.is_none_or(|version| version < LOCKS_PAGES) { Self::One } else { Self::PerCpu }
+        match version.is_some_and(|version| version >= LOCKS_PAGES) {
+            true => Self::PerCpu,
+            false if traces => Self::One,
+            false => Self::PerCpuUnlocked,
+        }
     }
 }
 
@@ -130,7 +136,7 @@ pub(crate) fn command(
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-nic", "none", "-no-reboot", "-S"]);
     let accelerate = match (accelerator, machine.tcg_threads) {
         (Accelerator::Kvm, _) => "kvm",
-        (Accelerator::Tcg, TcgThreads::PerCpu) => "tcg,thread=multi",
+        (Accelerator::Tcg, TcgThreads::PerCpu | TcgThreads::PerCpuUnlocked) => "tcg,thread=multi",
         (Accelerator::Tcg, TcgThreads::One) => "tcg,thread=single",
     };
     command.args(["-accel", accelerate]);
@@ -200,7 +206,8 @@ mod tests {
             ("8.1.0", true, TcgThreads::PerCpu),
             ("10.0.2", true, TcgThreads::PerCpu),
             ("unknown", true, TcgThreads::One),
-            ("7.2.22", false, TcgThreads::PerCpu),
+            ("7.2.22", false, TcgThreads::PerCpuUnlocked),
+            ("8.1.0", false, TcgThreads::PerCpu),
         ] {
             assert_eq!(TcgThreads::for_version(version, traces), expected, "{version}");
         }

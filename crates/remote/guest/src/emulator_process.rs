@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -89,6 +89,11 @@ impl EmulatorProcess {
                 Err(GuestError::Emulator { stderr: stderr_tail(&arrivals, &error) })
             }
         }
+    }
+
+    /// The signal that killed it, once its streams are closed; `None` where it ended by itself.
+    pub(crate) fn killed_by(&mut self) -> Option<i32> {
+        self.child.wait().ok().and_then(|status| status.signal())
     }
 
     /// Whether it runs no more.

@@ -177,8 +177,10 @@ pub enum GuestError {
         console: Vec<String>,
     },
     /// The guest ended before it was done.
-    #[error("the guest ended before it was done.{}{}", qemu_message(stderr), last_lines(console))]
+    #[error("the guest ended before it was done.{}{}{}", killed(*signal), qemu_message(stderr), last_lines(console))]
     Died {
+        /// What killed the emulator; `None` where it ended by itself.
+        signal: Option<i32>,
         /// The last line of the emulator.
         stderr: String,
         /// Last lines of its console.
@@ -210,6 +212,10 @@ fn last_lines(console: &[String]) -> String {
     }
     let lines: String = console.iter().map(|line| format!("\n    {line}")).collect();
     format!(" The last lines of its console:{lines}")
+}
+
+fn killed(signal: Option<i32>) -> String {
+    signal.map_or_else(String::new, |signal| format!(" QEMU was killed by signal {signal}."))
 }
 
 fn qemu_message(stderr: &str) -> String {

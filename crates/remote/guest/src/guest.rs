@@ -7,7 +7,7 @@ use std::time::Duration;
 use howlate_linux::clock;
 use howlate_model::{Accelerator, Caveat, HostThread, Line, MonotonicTime, Span, VcpuTime};
 
-use crate::emulator::{Acceleration, kvm_opens};
+use crate::emulator::{Acceleration, TcgThreads, kvm_opens};
 use crate::emulator_process::{Arrival, EmulatorProcess};
 use crate::error::GuestError;
 use crate::protocol::{CommandEnd, GuestMessage};
@@ -20,6 +20,13 @@ const CONSOLE_KEPT: usize = 12;
 /// A guest on a processor of its own prints within a second; one that has not printed anything
 /// after this long does not get anywhere on KVM.
 const SIGN_OF_LIFE: Span = Span::from_secs(10);
+
+/// How often a guest is started again whose kernel faulted while it booted, on an emulator that may make it fault.
+const MOST_RESTARTS: u32 = 2;
+
+/// How a kernel counts the faults of its own code: a panic without one has another reason, such as a missing program.
+/// Source: `__die_header` in arch/x86/kernel/dumpstack.c.
+const FIRST_FAULT: &str = "[#1]";
 
 /// Time for a guest to switch itself off after its last line.
 const SWITCH_OFF: Span = Span::from_secs(20);
@@ -45,6 +52,11 @@ pub enum GuestEvent {
         /// What failed with KVM.
         reason: String,
     },
+    /// Its kernel faulted while it booted, as it may on this emulator, and it was started again.
+    Restarted {
+        /// The kernel's words; empty where it had none.
+        fault: String,
+    },
     /// Nothing for a moment.
     Nothing,
 }
@@ -58,6 +70,9 @@ pub struct Guest<'a> {
     console: VecDeque<String>,
     /// The line of a kernel panic, which may not be among the last lines.
     panic: Option<String>,
+    /// The kernel's first line about a fault of a CPU in its own code.
+    fault: Option<String>,
+    restarts: u32,
     last_error_line: String,
     began: MonotonicTime,
     /// When it last sent something; `None` before the first time.
@@ -84,14 +99,16 @@ impl<'a> Guest<'a> {
             }
             other => (other?, None),
         };
-        let (console, panic, last_error_line) = (VecDeque::new(), None, String::new());
+        let (console, last_error_line) = (VecDeque::new(), String::new());
         let (before, now) = (HostTimes::default(), HostTimes::default());
         Ok(Self {
             setup,
             emulator,
             fell_back,
             console,
-            panic,
+            panic: None,
+            fault: None,
+            restarts: 0,
             last_error_line,
             began: clock::now(),
             last_line: None,
@@ -117,19 +134,27 @@ impl<'a> Guest<'a> {
             Err(RecvTimeoutError::Disconnected) if self.may_fall_back() => {
                 return self.fall_back(format!("QEMU ended: {}", self.last_error_line));
             }
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(GuestError::Died {
-                    stderr: self.last_error_line.clone(),
-                    console: self.last_lines(),
-                });
-            }
+            Err(RecvTimeoutError::Disconnected) => return self.end(),
         }
         self.check_deadlines()
+    }
+
+    /// Of an emulator that has ended: its guest is started again, or this is the end of it.
+    fn end(&mut self) -> Result<GuestEvent, GuestError> {
+        let signal = self.emulator.killed_by();
+        if signal.is_none() && self.may_restart() {
+            return self.restart();
+        }
+        let (stderr, console) = (self.last_error_line.clone(), self.last_lines());
+        Err(GuestError::Died { signal, stderr, console })
     }
 
     fn keep_console(&mut self, line: String) {
         if line.contains("Kernel panic") {
             self.panic.get_or_insert_with(|| line.clone());
+        }
+        if line.contains(FIRST_FAULT) {
+            self.fault.get_or_insert_with(|| line.trim().to_owned());
         }
         if self.console.len() == CONSOLE_KEPT {
             self.console.pop_front();
@@ -197,6 +222,24 @@ impl<'a> Guest<'a> {
         Ok(GuestEvent::FellBack { reason })
     }
 
+    /// Whether it ended before it measured in a way for which its emulator may be to blame.
+    fn may_restart(&self) -> bool {
+        self.emulator.accelerator == Accelerator::Tcg
+            && self.setup.machine.tcg_threads == TcgThreads::PerCpuUnlocked
+            && self.last_line.is_none()
+            && self.restarts < MOST_RESTARTS
+            && is_fault(self.panic.as_deref(), self.fault.as_deref(), &self.last_error_line)
+    }
+
+    fn restart(&mut self) -> Result<GuestEvent, GuestError> {
+        self.emulator = EmulatorProcess::start(&self.setup, Accelerator::Tcg)?;
+        self.began = clock::now();
+        self.restarts += 1;
+        self.console.clear();
+        self.panic = None;
+        Ok(GuestEvent::Restarted { fault: self.fault.take().unwrap_or_default() })
+    }
+
     /// What runs its instructions.
     pub fn accelerator(&self) -> Accelerator {
         self.emulator.accelerator
@@ -243,5 +286,28 @@ impl<'a> Guest<'a> {
         while clock::now() < deadline && !self.emulator.has_ended() {
             drop(clock::sleep_for(Span::from_millis(20)));
         }
+    }
+}
+
+/// Whether a guest ended by a fault of a CPU in its kernel's code. A fault while a fault is handled resets the machine, without a word.
+fn is_fault(panic: Option<&str>, fault: Option<&str>, qemu_said: &str) -> bool {
+    qemu_said.is_empty() && (fault.is_some() || panic.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_fault;
+
+    #[test]
+    fn a_panic_without_a_fault_is_the_kernels_own() {
+        let int3 = Some("int3: 0000 [#1] PREEMPT SMP PTI");
+        let panics = [
+            Some("Kernel panic - not syncing: Fatal exception"),
+            Some("Kernel panic - not syncing: No init"),
+        ];
+        assert!(is_fault(panics[0], int3, ""));
+        assert!(is_fault(None, None, ""), "reset");
+        assert!(!is_fault(panics[1], None, ""));
+        assert!(!is_fault(None, None, "qemu-system-x86_64: cannot set up guest memory"));
     }
 }

@@ -226,7 +226,7 @@ fn delay_and_read<W: FnMut()>(
     None
 }
 
-/// Each delayed wait is late since its timer was due.
+/// Each delayed wait is late since its timer was due. A thread that waits for its first turn has no name of its own yet, and no timer.
 fn assert_late_since_due<W: FnMut()>(
     reader: &mut LateReader,
     what: &str,
@@ -235,8 +235,9 @@ fn assert_late_since_due<W: FnMut()>(
     let Some(DelayedThread { victim, turns, waits_seen, .. }) = delay_and_read(reader, prepare) else {
         return;
     };
-    let own_waits: Vec<&LateWait> =
-        waits_seen.iter().filter(|wait| wait.sleep.tid == victim && !wait.preempted).collect();
+    let is_of_a_timer =
+        |wait: &&LateWait| wait.sleep.tid == victim && wait.name == "victim" && !wait.preempted;
+    let own_waits: Vec<&LateWait> = waits_seen.iter().filter(is_of_a_timer).collect();
     assert!(own_waits.len() * 2 > turns.len(), "{what}: {} of {}", own_waits.len(), turns.len());
     for wait in own_waits {
         let WakeSource::Timer(timer) = &wait.sleep.woken_by else {

@@ -486,6 +486,13 @@ pub enum Caveat {
         /// Version that QEMU printed.
         qemu: String,
     },
+    /// A guest's kernel faulted while it booted, on an emulator that may make it fault, and was booted again.
+    GuestRestarted {
+        /// The kernel's first line about it; empty where it ended without a word.
+        fault: String,
+        /// Version that QEMU printed.
+        qemu: String,
+    },
     /// `/dev/kvm` is there, but guests do not run on it; their CPUs were emulated.
     KvmFailed {
         /// What went wrong, as the system words it.

@@ -66,6 +66,7 @@ impl Caveat {
             | Self::SiblingBusy { .. }
             | Self::EmulatedCpu
             | Self::OneTcgThread { .. }
+            | Self::GuestRestarted { .. }
             | Self::KvmFailed { .. }
             | Self::RealtimeClock
             | Self::CpusNotMeasured { .. }

@@ -63,7 +63,7 @@ fn await_end(
             GuestEvent::Over { exit_status, stderr, printed } => {
                 return Ok(Some(GuestOutput { exit_status, said: stderr, printed }));
             }
-            GuestEvent::Line(_) | GuestEvent::Nothing => {}
+            GuestEvent::Restarted { .. } | GuestEvent::Line(_) | GuestEvent::Nothing => {}
         }
     }
     Ok(None)

@@ -84,11 +84,18 @@ impl Rounds<'_> {
             environment: self.environment,
             boots: &mut self.boots,
             fell_back: None,
+            faults: Vec::new(),
         };
         let outcome = listening.to(&mut guest, &mut watch);
-        if let Some(reason) = listening.fell_back {
+        let (fell_back, faults) = (listening.fell_back, listening.faults);
+        if fell_back.is_some() {
             self.machine.acceleration = FELL_BACK;
-            self.boots.iter_mut().for_each(|boots| boots.caveat(kvm_failed(&reason)));
+        }
+        let repeated =
+            faults.into_iter().map(|fault| Caveat::GuestRestarted { fault, qemu: self.qemu.clone() });
+        let caveats = fell_back.map(|reason| Caveat::KvmFailed { reason }).into_iter().chain(repeated);
+        if let Some(boots) = &mut self.boots {
+            caveats.for_each(|caveat| boots.caveat(caveat));
         }
         let load = watch.end();
         if let Some(boots) = self.boots.as_mut().filter(|boots| boots.is_open()) {
@@ -111,10 +118,6 @@ impl BootProgress<'_> {
     }
 }
 
-fn kvm_failed(reason: &str) -> Caveat {
-    Caveat::KvmFailed { reason: reason.to_owned() }
-}
-
 /// Records the lines of a boot.
 struct BootRecorder<'a> {
     index: usize,
@@ -126,6 +129,8 @@ struct BootRecorder<'a> {
     boots: &'a mut Option<Boots>,
     /// The failure of KVM, if the guest was restarted without it.
     fell_back: Option<String>,
+    /// The fault of each start that was repeated.
+    faults: Vec<String>,
 }
 
 impl BootRecorder<'_> {
@@ -143,6 +148,7 @@ impl BootRecorder<'_> {
             match guest.wait()? {
                 GuestEvent::Nothing => {}
                 GuestEvent::FellBack { reason } => self.fell_back = Some(reason),
+                GuestEvent::Restarted { fault } => self.faults.push(fault),
                 GuestEvent::Line(line) => match *line {
                     Line::Header(header) => self.header(&header, guest, watch)?,
                     Line::End(RecordingEnd { how, .. }) => stopped = (how != EndReason::Done).then_some(how),
