@@ -1,5 +1,5 @@
 // A server whose requests wait in known ways, and its client. Prints of each request the way, and when the wait began and ended, in
-// nanoseconds of CLOCK_MONOTONIC. Its argument is the number of requests of each way.
+// nanoseconds of CLOCK_MONOTONIC, and for how many of them a thread that worked in it did not have its CPU. Its argument is the number of requests of each way.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -19,6 +19,9 @@ enum way { OWN_WORK, OWN_SLEEP, SLEEPING_HOLDER, WORKING_HOLDER, FILE_LOCK, SEMA
 static const char *names[WAYS] = {"own_work", "own_sleep", "sleeping_holder", "working_holder", "file_lock", "semaphore",
                                   "condition", "pipe", "sockets", "eventfd", "signal"};
 static const long LENGTH = 3000000;
+// Between two readings of the clock a thread that has its CPU needs far less.
+static const int64_t STEP = 1000;
+static _Atomic int64_t away;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, condition_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t ask_holder, held, waits, ask_helper, helped;
@@ -33,9 +36,13 @@ static int64_t nanoseconds(void)
 }
 static void work(void)
 {
-    int64_t until = nanoseconds() + LENGTH;
-    while (nanoseconds() < until)
-        ;
+    int64_t last = nanoseconds(), until = last + LENGTH, now;
+    while (last < until) {
+        now = nanoseconds();
+        if (now - last > STEP)
+            away += now - last;
+        last = now;
+    }
 }
 static void rest(void)
 {
@@ -119,6 +126,7 @@ static void be_helped(enum way way)
 static void answer(enum way way)
 {
     int64_t from = nanoseconds();
+    away = 0;
     switch (way) {
     case OWN_WORK: work(); break;
     case OWN_SLEEP: rest(); break;
@@ -135,7 +143,7 @@ static void answer(enum way way)
         break;
     default: be_helped(way);
     }
-    printf("%s %lld %lld\n", names[way], (long long)from, (long long)nanoseconds());
+    printf("%s %lld %lld %lld\n", names[way], (long long)from, (long long)nanoseconds(), (long long)away);
 }
 static void *serve(void *listener)
 {
