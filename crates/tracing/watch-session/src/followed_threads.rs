@@ -18,7 +18,7 @@ use howlate_watched_program::{
 };
 
 use crate::event_loops::{EventLoops, IterationOwner, PendingIteration};
-use crate::requests::{RequestObserver, Requests};
+use crate::requests::{AnswererNames, RequestObserver, Requests, SettledRequest};
 
 /// Name of a thread that had ended before its name was read.
 const ENDED_NAME: &str = "(ended)";
@@ -203,20 +203,23 @@ impl FollowedThreads {
     }
 
     /// An answer of a thread.
-    pub(crate) fn add_request(&mut self, request: &Request) {
+    pub(crate) fn add_request(&mut self, request: &Request, watched: &mut WatchedThreads) {
         let thread = self.identities.name(request.tid).unwrap_or_default();
         let is_selected = thread.is_empty() || self.identities.is_selected(thread);
-        self.requests
-            .iter_mut()
-            .filter(|_| is_selected)
-            .for_each(|requests| requests.add(request, clock::now()));
+        let Some(requests) = self.requests.as_mut().filter(|_| is_selected) else { return };
+        requests.add(request, clock::now(), || {
+            let pid = watched.process_of(request.tid);
+            let process = watched.name(pid).unwrap_or_default();
+            let name = if thread.is_empty() { process.clone() } else { thread.to_owned() };
+            AnswererNames { pid, process, name }
+        });
     }
 
     /// Records the requests of which all is known by now; returns the first lines of new conditions.
-    pub(crate) fn settle_requests(&mut self, now: MonotonicTime, watched: &mut WatchedThreads) -> Vec<Line> {
+    pub(crate) fn settle_requests(&mut self, now: MonotonicTime) -> Vec<Line> {
         let Some(mut requests) = self.requests.take() else { return Vec::new() };
         let mut lines = Vec::new();
-        for (tid, mut request) in requests.settle(now) {
+        for SettledRequest { tid, mut request, late } in requests.settle(now) {
             let (index, new) = self.service(tid, request.socket);
             lines.extend(new);
             if let Ok(breakdown) = &mut request.parts {
@@ -226,15 +229,9 @@ impl FollowedThreads {
             if let Ok(breakdown) = &request.parts {
                 self.note_late(self.threads[index].condition(), tid, breakdown);
             }
-            let late_thread = requests.is_late(&request).then(|| {
-                let pid = watched.process_of(tid);
-                let process = watched.name(pid).unwrap_or_default();
-                let name = self.identities.name(tid).map_or_else(|| process.clone(), str::to_owned);
-                requests.late_thread((pid, process), (tid, name))
-            });
             if let Some(observer) = requests.observer() {
                 observer.answered(request.socket, request.latency());
-                late_thread.into_iter().for_each(|thread| observer.late(thread, request.clone()));
+                late.into_iter().for_each(|thread| observer.late(thread, request.clone()));
             }
         }
         for (tid, socket, omitted) in requests.take_omitted() {

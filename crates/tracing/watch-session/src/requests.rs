@@ -33,6 +33,23 @@ pub trait RequestObserver {
     fn omitted(&mut self, socket: ServerSocket, omitted: &OmittedAnswers);
 }
 
+/// A request of which all is known.
+pub(crate) struct SettledRequest {
+    /// The thread that has answered it.
+    pub(crate) tid: u32,
+    pub(crate) request: AnsweredRequest,
+    /// That thread as it was then, if the observer is to see the request as late.
+    pub(crate) late: Option<LateThread>,
+}
+
+/// Whose answer it is.
+pub(crate) struct AnswererNames {
+    pub(crate) pid: u32,
+    pub(crate) process: String,
+    /// Of the thread.
+    pub(crate) name: String,
+}
+
 /// The requests of a program.
 pub(crate) struct Requests {
     /// A process of the network namespace in which its servers wait.
@@ -41,6 +58,8 @@ pub(crate) struct Requests {
     ports_read: Option<MonotonicTime>,
     threads: HashMap<u32, AnsweringThread>,
     ended: Vec<u32>,
+    /// Threads that gave late answers, as they were then: they may have ended by the time that all is known of the request.
+    late_threads: HashMap<u32, LateThread>,
     omitted: BTreeMap<ServerSocket, (u32, OmittedAnswers)>,
     observer: Option<Box<dyn RequestObserver>>,
     /// The user of that process.
@@ -55,6 +74,7 @@ impl Requests {
             ports_read: None,
             threads: HashMap::new(),
             ended: Vec::new(),
+            late_threads: HashMap::new(),
             omitted: BTreeMap::new(),
             observer: None,
             user: user_of(process),
@@ -70,28 +90,40 @@ impl Requests {
         self.observer.as_deref_mut()
     }
 
-    /// A thread of these names. What only the machine knows of it is left open.
-    pub(crate) fn late_thread(
-        &self,
-        (pid, process): (u32, String),
-        (tid, name): (u32, String),
-    ) -> LateThread {
-        let uid = user_of(tid).or(self.user).unwrap_or_default();
-        LateThread { name, process, pid, tid, command: None, uid, group: None, policy: None }
+    /// Of a late answer, notes the thread that gave it. What only the machine knows of it is left open.
+    fn note_late_thread(&mut self, request: &Request, names: impl FnOnce() -> AnswererNames) {
+        let tid = request.tid;
+        let begins = request.arrived.unwrap_or(request.taken);
+        if self.above().is_some_and(|above| request.answered.since(begins) > above) {
+            let AnswererNames { pid, process, name } = names();
+            let uid = user_of(tid).or(self.user).unwrap_or_default();
+            let (command, group, policy) = (None, None, None);
+            self.late_threads
+                .insert(tid, LateThread { name, process, pid, tid, command, uid, group, policy });
+        }
     }
 
-    /// Whether the observer is to see it as late.
-    pub(crate) fn is_late(&self, request: &AnsweredRequest) -> bool {
-        let above = self.observer.as_ref().map(|observer| Latency::from_span(observer.above()));
-        above.is_some_and(|above| request.latency() > above)
+    fn late_thread(&self, tid: u32, request: &AnsweredRequest) -> Option<LateThread> {
+        let is_late = request.latency() > Latency::from_span(self.above()?);
+        self.late_threads.get(&tid).filter(|_| is_late).cloned()
+    }
+
+    fn above(&self) -> Option<Span> {
+        self.observer.as_ref().map(|observer| observer.above())
     }
 
     /// The next answer of a thread. Of a connection that the program has made itself it is none.
-    pub(crate) fn add(&mut self, request: &Request, now: MonotonicTime) {
+    pub(crate) fn add(
+        &mut self,
+        request: &Request,
+        now: MonotonicTime,
+        names: impl FnOnce() -> AnswererNames,
+    ) {
         if !request.accepted && !self.is_server(request.socket, now) {
             return;
         }
-        let above = self.observer.as_ref().map(|observer| observer.above());
+        self.note_late_thread(request, names);
+        let above = self.above();
         let thread = self.threads.entry(request.tid).or_insert_with(|| AnsweringThread::new(above));
         let (_, omitted) =
             self.omitted.entry(request.socket).or_insert((request.tid, OmittedAnswers::default()));
@@ -118,7 +150,7 @@ impl Requests {
         let count = self.threads.len().max(1);
         let room = (SLEEPS_OF_ALL_THREADS / count).max(SLEEPS_PER_THREAD);
         let room_before = if count > FEW_THREADS { SLEEPS_BEFORE_ANSWERS } else { SLEEPS_PER_THREAD };
-        let above = self.observer.as_ref().map(|observer| observer.above());
+        let above = self.above();
         let thread = self.threads.entry(tid).or_insert_with(|| AnsweringThread::new(above));
         thread.record_sleep(past, if thread.is_of_requests() { room } else { room_before });
         if let (Some(SleepSite::Start), WakeSource::Other(starter)) =
@@ -136,23 +168,27 @@ impl Requests {
         }
     }
 
-    /// Requests of which all is known, with the threads that have answered them.
-    pub(crate) fn settle(&mut self, now: MonotonicTime) -> Vec<(u32, AnsweredRequest)> {
+    /// Requests of which all is known, in the order of their answers.
+    pub(crate) fn settle(&mut self, now: MonotonicTime) -> Vec<SettledRequest> {
         let is_waiting = |(tid, thread): (&u32, &AnsweringThread)| thread.is_waiting().then_some(*tid);
         let waiting: Vec<u32> = self.threads.iter().filter_map(is_waiting).collect();
         let mut all = Vec::new();
         for tid in waiting {
             let Some(mut thread) = self.threads.remove(&tid) else { continue };
             let settled = thread.settle(now, |other| self.threads.get(&other));
-            all.extend(settled.into_iter().map(|request| (tid, request)));
+            all.extend(settled.into_iter().map(|request| {
+                let late = self.late_thread(tid, &request);
+                SettledRequest { tid, request, late }
+            }));
             self.threads.insert(tid, thread);
         }
-        all.sort_by_key(|(_, request)| request.answered);
-        let Self { threads, ended, .. } = self;
+        all.sort_by_key(|settled: &SettledRequest| settled.request.answered);
+        let Self { threads, ended, late_threads, .. } = self;
         ended.retain(|tid| {
             let is_waiting = threads.get(tid).is_some_and(AnsweringThread::is_waiting);
             if !is_waiting {
                 threads.remove(tid);
+                late_threads.remove(tid);
             }
             is_waiting
         });
@@ -171,4 +207,52 @@ impl Requests {
 
 fn user_of(tid: u32) -> Option<u32> {
     Status::read(&Root::live(), tid).effective_user()
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::RequestNumber;
+
+    use super::*;
+
+    struct LateAboveOneMillisecond;
+
+    impl RequestObserver for LateAboveOneMillisecond {
+        fn above(&self) -> Span {
+            Span::from_millis(1)
+        }
+
+        fn answered(&mut self, _: ServerSocket, _: Latency) {}
+
+        fn late(&mut self, _: LateThread, _: AnsweredRequest) {}
+
+        fn omitted(&mut self, _: ServerSocket, _: &OmittedAnswers) {}
+    }
+
+    #[test]
+    fn a_late_answer_is_of_the_thread_that_gave_it_even_if_that_has_ended() {
+        let mut requests = Requests::new(std::process::id());
+        requests.observe(Box::new(LateAboveOneMillisecond));
+        let at = |micros: i64| MonotonicTime::from_nanos(micros * 1_000);
+        for (tid, micros) in [(7, 2_000), (8, 500)] {
+            let request = Request {
+                tid,
+                reader: tid,
+                arrived: Some(at(0)),
+                taken: at(10),
+                answered: at(micros),
+                socket: ServerSocket::Unix,
+                accepted: true,
+                number: RequestNumber::One,
+            };
+            let names = || AnswererNames { pid: 6, process: "server".into(), name: format!("worker {tid}") };
+            requests.add(&request, at(micros), names);
+            requests.forget(tid);
+        }
+        let settled = requests.settle(at(i64::from(u32::MAX)));
+        let late: Vec<&LateThread> = settled.iter().filter_map(|settled| settled.late.as_ref()).collect();
+        assert_eq!(settled.len(), 2);
+        assert_eq!(late.len(), 1);
+        assert_eq!((late[0].pid, late[0].process.as_str(), late[0].name.as_str()), (6, "server", "worker 7"));
+    }
 }

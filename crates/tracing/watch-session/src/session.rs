@@ -11,7 +11,7 @@ use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
     Caveat, EndReason, Header, Iteration, LateWakeup, Latency, LifeEvent, LifeEventKind, Line, Mark,
-    MonotonicTime, NO_TRACER, Span, TracedSleep as Sleep, TurnFinished, block_length,
+    MonotonicTime, NO_TRACER, Request, Span, TracedSleep as Sleep, TurnFinished, block_length,
 };
 use howlate_session::{Recorder, Timelines, is_known};
 use howlate_watched_program::{MarkedLoops, ThreadChanges, UnmeasuredSpans, WatchTarget, WatchedThreads};
@@ -286,15 +286,15 @@ impl WatchSession {
         requests.retain(|request| is_own(request.tid, request.answered));
         let reports_threads = lives.is_some();
         match is_traced {
-            true => process_in_order(sleeps, iterations, lives.unwrap_or_default(), followed, threads)
-                .iter()
-                .for_each(|line| recorder.keep(line)),
+            true => {
+                let events = in_order(sleeps, iterations, requests, lives.unwrap_or_default());
+                process(events, followed, threads).iter().for_each(|line| recorder.keep(line));
+            }
             false => sleeps
                 .iter()
                 .flat_map(|sleep| followed.add_unseen_sleep(sleep, threads))
                 .for_each(|line| recorder.keep(&line)),
         }
-        requests.iter().for_each(|request| followed.add_request(request));
         self.lost = self.lost.saturating_add(lost);
         if lost > 0 {
             self.priority.restore();
@@ -324,7 +324,7 @@ impl WatchSession {
             until,
             &mut self.attachment.threads,
         ));
-        lines.extend(self.attachment.followed.settle_requests(until, &mut self.attachment.threads));
+        lines.extend(self.attachment.followed.settle_requests(until));
         lines.iter().for_each(|line| self.recorder.keep(line));
     }
 
@@ -502,28 +502,37 @@ pub struct WatchOutcome {
     pub commands_left_out: u64,
 }
 
-/// Processes sleeps, iterations and lifecycle events in order of time, so that each belongs to the thread that had the id then; returns
-/// the first lines of new conditions.
-fn process_in_order(
+/// Events in the order of time, so that each belongs to the thread that had the id then.
+fn in_order(
     sleeps: Vec<Sleep>,
     iterations: Vec<Iteration>,
+    requests: Vec<Request>,
     lives: Vec<LifeEvent>,
-    followed: &mut FollowedThreads,
-    threads: &mut WatchedThreads,
-) -> Vec<Line> {
+) -> Vec<(MonotonicTime, ThreadEvent)> {
     let sleeps = sleeps.into_iter().map(|sleep| (sleep.waking, ThreadEvent::Sleep(Box::new(sleep))));
     let iterations =
         iterations.into_iter().map(|iteration| (iteration.until, ThreadEvent::Iteration(iteration)));
     let mut events: Vec<(MonotonicTime, ThreadEvent)> = sleeps
         .chain(iterations)
+        .chain(requests.into_iter().map(|request| (request.answered, ThreadEvent::Request(request))))
         .chain(lives.into_iter().map(|life| (life.at, ThreadEvent::Life(life))))
         .collect();
     events.sort_by_key(|(at, _)| *at);
+    events
+}
+
+/// Takes events in; returns the first lines of new conditions.
+fn process(
+    events: Vec<(MonotonicTime, ThreadEvent)>,
+    followed: &mut FollowedThreads,
+    threads: &mut WatchedThreads,
+) -> Vec<Line> {
     let mut lines = Vec::new();
     for (at, event) in events {
         match event {
             ThreadEvent::Sleep(sleep) => followed.add_sleep(*sleep, threads),
             ThreadEvent::Iteration(iteration) => followed.add_iteration(iteration, threads),
+            ThreadEvent::Request(request) => followed.add_request(&request, threads),
             ThreadEvent::Life(life) => {
                 let has_ended = life.happened == LifeEventKind::Ended;
                 followed.note_life(life, threads);
@@ -544,5 +553,6 @@ const MAX_BATCHES: u32 = 64;
 enum ThreadEvent {
     Sleep(Box<Sleep>),
     Iteration(Iteration),
+    Request(Request),
     Life(LifeEvent),
 }

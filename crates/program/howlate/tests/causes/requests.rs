@@ -118,26 +118,9 @@ fn record_requests(attempts: u32) {
         return;
     }
     let (times, out) = (folder.path().join("times"), folder.path().join("recorded"));
-    let (socket, shell) = (folder.path().join("u"), "read -r line && exec");
-    let script = format!("{shell} {} {} 2>{}", program.display(), socket.display(), times.display());
-    let mut server =
-        Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    let (pid, out) = (server.id().to_string(), out.to_str().unwrap());
-    let servers = format!("{pid},no-such-server");
-    // Of no thread are waits recorded.
-    let only = ["--process", "no-such-process"];
-    let options =
-        [&["record", "--requests", &servers, "--late-above", LATE, "--out", out], &only[..]].concat();
-    let mut recorder = howlate(&options).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(recorder.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let mut skip_to = |text: &str| assert!(lines.any(|line| line.contains(text)), "{text}");
-    skip_to("Recording since");
-    skip_to("No process is called `no-such-server` now");
-    server.stdin.take().unwrap().write_all(b"begin\n").unwrap();
-    assert!(server.wait().unwrap().success());
-    skip_to(&format!("Requests of {pid} are no longer measured: there is no process {pid}"));
-    send(recorder.id(), Signal::INT);
-    assert_eq!(recorder.wait().unwrap().code(), Some(0));
+    let socket = folder.path().join("u");
+    record(&format!("{} {} 2>{}", program.display(), socket.display(), times.display()), &out);
+    let out = out.to_str().unwrap();
     let document = json(&["show", out, "--json", "--details"], 0);
     let port = printed(&times, "port")[0];
     let count = |name: &str| {
@@ -176,6 +159,76 @@ fn record_requests(attempts: u32) {
     let page = folder.path().join("page.html");
     run(&["report", out, "--out", page.to_str().unwrap()]);
     assert!(std::fs::read_to_string(&page).unwrap().contains("How long requests took"));
+}
+
+/// Records into `out` the requests of a server, from before it is started by this line of a shell until it has ended.
+fn record(server: &str, out: &Path) {
+    let script = format!("read -r line && exec {server}");
+    let mut server =
+        Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let pid = server.id().to_string();
+    let servers = format!("{pid},no-such-server");
+    // Of no thread are waits recorded.
+    let only = ["--process", "no-such-process"];
+    let options = ["record", "--requests", &servers, "--late-above", LATE, "--out", out.to_str().unwrap()];
+    let mut recorder = howlate(&[&options, &only[..]].concat()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(recorder.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut skip_to = |text: &str| assert!(lines.any(|line| line.contains(text)), "{text}");
+    skip_to("Recording since");
+    skip_to("No process is called `no-such-server` now");
+    server.stdin.take().unwrap().write_all(b"begin\n").unwrap();
+    assert!(server.wait().unwrap().success());
+    skip_to(&format!("Requests of {pid} are no longer measured: there is no process {pid}"));
+    send(recorder.id(), Signal::INT);
+    assert_eq!(recorder.wait().unwrap().code(), Some(0));
+}
+
+/// A server that starts a process for each of five connections, which answers late and ends; it prints their ids.
+const STARTS_PROCESSES: &str = r#"
+import os, socket, time
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen()
+if os.fork() == 0:
+    for _ in range(5):
+        with socket.create_connection(server.getsockname()) as connection:
+            connection.send(b"a")
+            connection.recv(1)
+    os._exit(0)
+for _ in range(5):
+    connection, _ = server.accept()
+    child = os.fork()
+    if child == 0:
+        with open("/proc/self/comm", "w") as name:
+            name.write("answerer")
+        connection.recv(1)
+        time.sleep(0.006)
+        connection.send(b"b")
+        os._exit(0)
+    connection.close()
+    print("child", child, flush=True)
+    os.waitpid(child, 0)
+"#;
+
+#[test]
+fn an_answer_is_of_the_process_that_gave_it_and_has_ended() {
+    if !has_bpf() {
+        return;
+    }
+    let Some((folder, _alone)) = super::record::place() else { return };
+    let (program, out) = (folder.path().join("server.py"), folder.path().join("recorded"));
+    let children = folder.path().join("children");
+    std::fs::write(&program, STARTS_PROCESSES).unwrap();
+    record(&format!("python3 {} >{}", program.display(), children.display()), &out);
+    let document = json(&["show", out.to_str().unwrap(), "--json", "--details"], 0);
+    let late = document["incidents"].as_array().unwrap().iter();
+    let late = late.filter(|incident| incident["kind"] == "request").map(|incident| &incident["thread"]);
+    let mut pids = Vec::new();
+    for thread in late {
+        assert_eq!(thread["name"], "answerer", "{document}");
+        pids.push(thread["pid"].as_u64().unwrap());
+    }
+    assert_eq!(pids, printed(&children, "child"), "{document}");
 }
 
 #[test]
