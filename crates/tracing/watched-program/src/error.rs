@@ -70,8 +70,8 @@ impl WatchError {
         }
     }
 
-    /// What to type instead.
-    pub fn hint(&self) -> Option<String> {
+    /// What to type instead of `typed`, the words of the command line.
+    pub fn hint(&self, typed: &[String]) -> Option<String> {
         Some(match self {
             Self::NoProc => "as root, `mount -t proc proc /proc`".to_owned(),
             Self::NoName { name } if Path::new(name).is_file() => {
@@ -84,18 +84,20 @@ impl WatchError {
             Self::NoProcess { .. } => {
                 "`ps -e` lists processes and their names; `howlate watch -- PROGRAM` starts one".to_owned()
             }
-            Self::Several { first: Some(first), pids, .. } => {
+            Self::Several { name, first: Some(first), pids } => {
                 let other = pids.iter().find(|pid| *pid != first)?;
                 format!(
-                    "`howlate watch --follow {first}` watches all of them: {first} has started the others, and itself usually only waits for \
-                     them; one alone: `howlate watch {other}`"
+                    "`{}` watches all of them: {first} has started the others, and itself usually only waits for them; one alone: `{}`",
+                    command_line(&following(with_id(typed, name, *first))),
+                    command_line(&with_id(typed, name, *other))
                 )
             }
-            Self::Several { pids, first: None, .. } => {
-                format!("give one of them, such as `howlate watch {}`", pids.first()?)
+            Self::Several { name, pids, first: None } => {
+                format!("give one of them, such as `{}`", command_line(&with_id(typed, name, *pids.first()?)))
             }
-            Self::OfAnother { pid, .. } => format!(
-                "see what wakes its threads as root: `sudo howlate watch {pid}`; your own programs need no root"
+            Self::OfAnother { .. } => format!(
+                "see what wakes its threads as root: `sudo {}`; your own programs need no root",
+                command_line(typed)
             ),
             Self::Zombie { parent, .. } => format!("its parent can be watched: `howlate watch {parent}`"),
             Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -143,6 +145,30 @@ pub fn start_command(file: &Path) -> String {
     format!("{interpreter}{here}{}", shell_path(file))
 }
 
+/// The words with a process's id instead of its name, which may be one of several with commas between them.
+fn with_id(typed: &[String], name: &str, id: u32) -> Vec<String> {
+    let replace = |part: &str| if part == name { id.to_string() } else { part.to_owned() };
+    let in_list = |list: &str| list.split(',').map(replace).collect::<Vec<_>>().join(",");
+    let in_word = |word: &String| match word.split_once('=') {
+        Some((option, list)) if option.starts_with("--") => format!("{option}={}", in_list(list)),
+        _ => in_list(word),
+    };
+    typed.iter().map(in_word).collect()
+}
+
+/// The words of a `watch` that watches descendants, too; those of another command as they are.
+fn following(mut words: Vec<String>) -> Vec<String> {
+    const OPTION: &str = "--follow";
+    if words.get(1).is_some_and(|command| command == "watch") && !words.iter().any(|word| word == OPTION) {
+        words.insert(2, OPTION.to_owned());
+    }
+    words
+}
+
+fn command_line(words: &[String]) -> String {
+    words.iter().map(shell_word).collect::<Vec<_>>().join(" ")
+}
+
 fn list(pids: &[u32]) -> String {
     /// Number of ids that are listed.
     const MOST: usize = 8;
@@ -167,18 +193,41 @@ mod tests {
     }
 
     #[test]
+    fn what_was_typed_is_kept_but_for_the_name() {
+        let several = |first| WatchError::Several { name: "nginx".into(), pids: vec![8, 9], first };
+        let hint = |line: &str, first| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            several(first).hint(&words).unwrap()
+        };
+        let watch = "howlate watch --requests nginx --duration 5s";
+        assert_eq!(hint(watch, None), "give one of them, such as `howlate watch --requests 8 --duration 5s`");
+        let all = hint(watch, Some(8));
+        assert!(all.starts_with("`howlate watch --follow --requests 8 --duration 5s` watches all"), "{all}");
+        assert!(all.ends_with("one alone: `howlate watch --requests 9 --duration 5s`"), "{all}");
+        for option in ["--requests ", "--requests="] {
+            let record = hint(&format!("howlate record {option}redis,nginx --out nginx.d"), None);
+            let expected =
+                format!("give one of them, such as `howlate record {option}redis,8 --out nginx.d`");
+            assert_eq!(record, expected);
+        }
+        let of_another = WatchError::OfAnother { pid: 1, owner: 0 };
+        let hint = of_another.hint(&["howlate", "watch", "1", "--json"].map(str::to_owned)).unwrap();
+        assert!(hint.contains("`sudo howlate watch 1 --json`"), "{hint}");
+    }
+
+    #[test]
     fn a_file_name_gets_a_hint_how_to_start_it() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-        let hint = WatchError::not_there(file).hint().unwrap();
+        let hint = WatchError::not_there(file).hint(&[]).unwrap();
         assert!(hint.starts_with(&format!("to start that file: `howlate watch {file}`")), "{hint}");
-        let hint = WatchError::not_there("my service").hint().unwrap();
+        let hint = WatchError::not_there("my service").hint(&[]).unwrap();
         assert!(hint.contains("`pgrep -af 'my service'`"), "{hint}");
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
         let refused = WatchError::Start { program: "./loop.py".into(), source };
-        assert!(refused.hint().unwrap().contains("`howlate watch python3 ./loop.py`"));
+        assert!(refused.hint(&[]).unwrap().contains("`howlate watch python3 ./loop.py`"));
         let hint_of = |program: &str| {
             let source = io::Error::from(io::ErrorKind::PermissionDenied);
-            WatchError::Start { program: program.into(), source }.hint().unwrap()
+            WatchError::Start { program: program.into(), source }.hint(&[]).unwrap()
         };
         assert!(hint_of(file).starts_with("that file is no program"), "nothing else is made one that runs");
         let script = howlate_testing::tree(&[("run", "#!/bin/sh\n")]);
@@ -186,6 +235,6 @@ mod tests {
         // EPERM comes from a system call filter, not from the file.
         let source = Errno::PERM.into();
         let refused = WatchError::Start { program: "./loop.py".into(), source };
-        assert!(refused.hint().unwrap().contains("seccomp=unconfined"));
+        assert!(refused.hint(&[]).unwrap().contains("seccomp=unconfined"));
     }
 }

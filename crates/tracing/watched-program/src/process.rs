@@ -227,7 +227,10 @@ mod tests {
         }
         let several = find_process(&root, "x", 1).unwrap_err();
         assert_eq!(several.to_string(), "2 processes are called `x`: 8, 9");
-        assert_eq!(several.hint().unwrap(), "give one of them, such as `howlate watch 8`");
+        assert_eq!(
+            several.hint(&["howlate", "watch", "x"].map(str::to_owned)).unwrap(),
+            "give one of them, such as `howlate watch 8`"
+        );
     }
 
     #[test]
@@ -268,7 +271,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!((first("nginx"), first("x")), (Some(29), None));
-        let hint = find_process(&root, "nginx", 1).unwrap_err().hint().unwrap();
+        let hint = find_process(&root, "nginx", 1)
+            .unwrap_err()
+            .hint(&["howlate", "watch", "nginx"].map(str::to_owned))
+            .unwrap();
         assert!(hint.contains("`howlate watch --follow 29`"), "{hint}");
     }
 }

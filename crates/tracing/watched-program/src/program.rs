@@ -230,6 +230,6 @@ mod tests {
         let command_line = [OsString::from("/no/such/program")];
         let error = StartedProgram::hold(&command_line, |_| ()).unwrap().release().unwrap_err();
         assert!(error.to_string().starts_with("cannot start `/no/such/program`"), "{error}");
-        assert!(error.hint().unwrap().contains("path"));
+        assert!(error.hint(&[]).unwrap().contains("path"));
     }
 }

@@ -337,7 +337,7 @@ fn whose_process_it_is_stands_before_what_the_kernel_refuses() {
     }
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("process 1 belongs to user 0"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("`sudo howlate watch 1`"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`sudo howlate watch --duration 50ms 1`"), "{}", stderr(&output));
 }
 
 #[test]
