@@ -252,7 +252,7 @@ impl Error {
             Self::NothingPeriodic => Some("measure with `howlate cyclic`, or choose another `--format`: `howlate show --help` lists them".into()),
             Self::NoSingleSamples => Some("measure with `howlate sleep`, or save every wake-up of another command as Parquet: `--samples-out FILE`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
-            Self::Watch(error) => error.hint(&typed_words()),
+            Self::Watch(error) => error.hint(&typed_arguments()),
             Self::TracerCannotWatch(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::NoRequests(_) => Some("without `--requests`, `howlate watch` measures what it can here".into()),
             Self::TracerWithoutRequests(_) => Some("leave `--tracer` out: `--requests` takes bpf".into()),
@@ -349,8 +349,8 @@ fn own_command_line() -> String {
     std::iter::once("howlate".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// Its words.
-fn typed_words() -> Vec<String> {
+/// Its arguments, as text.
+fn typed_arguments() -> Vec<String> {
     let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     std::iter::once("howlate".to_owned()).chain(arguments).collect()
 }

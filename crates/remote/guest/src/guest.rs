@@ -54,7 +54,7 @@ pub enum GuestEvent {
     },
     /// Its kernel faulted while it booted, as it may on this emulator, and it was started again.
     Restarted {
-        /// The kernel's words; empty where it had none.
+        /// The kernel's first line about it; empty where there was none.
         fault: String,
     },
     /// Nothing for a moment.

@@ -70,7 +70,7 @@ impl WatchError {
         }
     }
 
-    /// What to type instead of `typed`, the words of the command line.
+    /// What to type instead of `typed`, the arguments of the command line.
     pub fn hint(&self, typed: &[String]) -> Option<String> {
         Some(match self {
             Self::NoProc => "as root, `mount -t proc proc /proc`".to_owned(),
@@ -145,7 +145,7 @@ pub fn start_command(file: &Path) -> String {
     format!("{interpreter}{here}{}", shell_path(file))
 }
 
-/// The words with a process's id instead of its name, which may be one of several with commas between them.
+/// The arguments with a process's id instead of its name, which may be one of several with commas between them.
 fn with_id(typed: &[String], name: &str, id: u32) -> Vec<String> {
     let replace = |part: &str| if part == name { id.to_string() } else { part.to_owned() };
     let in_list = |list: &str| list.split(',').map(replace).collect::<Vec<_>>().join(",");
@@ -156,17 +156,19 @@ fn with_id(typed: &[String], name: &str, id: u32) -> Vec<String> {
     typed.iter().map(in_word).collect()
 }
 
-/// The words of a `watch` that watches descendants, too; those of another command as they are.
-fn following(mut words: Vec<String>) -> Vec<String> {
+/// The arguments of a `watch` that watches descendants, too; those of another command as they are.
+fn following(mut arguments: Vec<String>) -> Vec<String> {
     const OPTION: &str = "--follow";
-    if words.get(1).is_some_and(|command| command == "watch") && !words.iter().any(|word| word == OPTION) {
-        words.insert(2, OPTION.to_owned());
+    if arguments.get(1).is_some_and(|command| command == "watch")
+        && !arguments.iter().any(|word| word == OPTION)
+    {
+        arguments.insert(2, OPTION.to_owned());
     }
-    words
+    arguments
 }
 
-fn command_line(words: &[String]) -> String {
-    words.iter().map(shell_word).collect::<Vec<_>>().join(" ")
+fn command_line(arguments: &[String]) -> String {
+    arguments.iter().map(shell_word).collect::<Vec<_>>().join(" ")
 }
 
 fn list(pids: &[u32]) -> String {
@@ -196,8 +198,8 @@ mod tests {
     fn what_was_typed_is_kept_but_for_the_name() {
         let several = |first| WatchError::Several { name: "nginx".into(), pids: vec![8, 9], first };
         let hint = |line: &str, first| {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            several(first).hint(&words).unwrap()
+            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            several(first).hint(&arguments).unwrap()
         };
         let watch = "howlate watch --requests nginx --duration 5s";
         assert_eq!(hint(watch, None), "give one of them, such as `howlate watch --requests 8 --duration 5s`");
