@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use self::programs::RunSettings;
+use self::programs::{RunSettings, TestExecutable};
 use self::stages::StageTimes;
 use crate::{packages, supply, tracefs};
 
@@ -119,64 +119,78 @@ struct TestTally {
 fn run_tests(scope: TestScope, times: &mut StageTimes) -> TestTally {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let skips = folder.path().join("skips");
-    let mut tally = if scope == TestScope::Python {
-        TestTally::complete()
-    } else {
-        run_test_programs(scope, &skips, times)
-    };
+    let is_fast = scope == TestScope::Fast;
+    let settings = RunSettings { wrapper: tracefs::mount_command(), skips: &skips, is_fast };
+    let mut tally = TestTally::complete();
+    let programs = if scope == TestScope::Python { Vec::new() } else { build(scope, times, &mut tally) };
+    let (guests, programs): (Vec<_>, Vec<_>) = programs.into_iter().partition(TestExecutable::boots_guests);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    // Most of the fast tests wait rather than compute.
+    let at_once = if is_fast { cpus + 2 } else { cpus };
+    times.stage("tests", || run_programs(programs, at_once, &settings, &mut tally));
     if scope == TestScope::Everything {
         times.stage("examples", || run_doc_tests(&skips, &mut tally));
     }
+    times.stage("guests and Python", || run_guests_and_python(scope, guests, &settings, &mut tally));
     let skipped = std::fs::read_to_string(&skips).unwrap_or_default();
     // Rust's test harness counts a test that skips itself as passed.
     tally.passed = tally.passed.saturating_sub(skipped.lines().count() as u64);
     tally.skipped.extend(skipped.lines().map(str::to_owned));
-    match scope {
-        TestScope::Fast => tally.skip("the Python package: it takes long"),
-        TestScope::Everything | TestScope::Consumers | TestScope::Python => {
-            times.stage("Python", || python::run(&mut tally));
-        }
-    }
     tally
 }
 
-/// Runs one test program per CPU at a time; two more with `--fast`, as most of those tests wait rather than compute. Those that boot
-/// guests run alone.
-fn run_test_programs(scope: TestScope, skips: &Path, times: &mut StageTimes) -> TestTally {
-    let mut tally = TestTally::default();
+/// Builds the test programs to run.
+fn build(scope: TestScope, times: &mut StageTimes, tally: &mut TestTally) -> Vec<TestExecutable> {
     let mut command =
         cargo(&["test", "--workspace", ALL_FEATURES, "--no-run", "--message-format=json-render-diagnostics"]);
     if scope == TestScope::Consumers {
         command.args(["--test", "consumers", "--test", "cyclictest"]);
     }
-    let programs = match times.stage("build", || programs::build(command)) {
-        Ok(programs) => programs,
-        Err(error) => {
-            println!("FAILED: {error}");
-            return tally;
-        }
-    };
-    tally.ran_to_the_end = true;
-    let is_fast = scope == TestScope::Fast;
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let at_once = if is_fast { cpus + 2 } else { cpus };
-    let settings = RunSettings { wrapper: tracefs::mount_command(), skips, is_fast };
-    let (slow, programs): (Vec<_>, Vec<_>) =
-        programs.into_iter().partition(|program| is_fast && program.takes_minutes());
+    let programs = times.stage("build", || programs::build(command)).unwrap_or_else(|error| {
+        println!("FAILED: {error}");
+        tally.ran_to_the_end = false;
+        Vec::new()
+    });
+    let is_left_out = |program: &TestExecutable| scope == TestScope::Fast && program.takes_minutes();
+    let (slow, programs): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_left_out);
     slow.iter().for_each(|program| tally.skip(&format!("{}: it takes minutes", program.name())));
-    let (alone, together): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.runs_alone());
-    for (stage, programs, at_once) in [("tests", together, at_once), ("guests", alone, 1)] {
-        times.stage(stage, || {
-            programs::run(programs, at_once, &settings, &mut |run| {
-                println!("== {} · {:.0} s", run.name, run.duration.as_secs_f64());
-                print!("{}", run.output);
-                run.output.lines().for_each(|line| tally.add(line));
-                tally.reasons.extend(failure_reasons(&run.output));
-                tally.ran_to_the_end &= run.is_success;
-            })
-        });
-    }
-    tally
+    programs
+}
+
+/// Runs so many test programs at a time.
+fn run_programs(
+    programs: Vec<TestExecutable>,
+    at_once: usize,
+    settings: &RunSettings<'_>,
+    tally: &mut TestTally,
+) {
+    programs::run(programs, at_once, settings, &mut |run| {
+        println!("== {} · {:.0} s", run.name, run.duration.as_secs_f64());
+        print!("{}", run.output);
+        run.output.lines().for_each(|line| tally.add(line));
+        tally.reasons.extend(failure_reasons(&run.output));
+        tally.ran_to_the_end &= run.is_success;
+    });
+}
+
+/// Boots guests, no other test program beside them but those of Python: most guests run on one CPU at a time.
+fn run_guests_and_python(
+    scope: TestScope,
+    guests: Vec<TestExecutable>,
+    settings: &RunSettings<'_>,
+    tally: &mut TestTally,
+) {
+    let mut of_python = TestTally::complete();
+    std::thread::scope(|both| {
+        match scope {
+            TestScope::Fast => of_python.skip("the Python package: it takes long"),
+            TestScope::Everything | TestScope::Consumers | TestScope::Python => {
+                both.spawn(|| python::run(&mut of_python));
+            }
+        }
+        run_programs(guests, 1, settings, tally);
+    });
+    tally.merge(of_python);
 }
 
 /// Runs the examples in the documentation, which only cargo can do.
@@ -196,6 +210,15 @@ impl TestTally {
     /// No tests, all of which ran to the end.
     fn complete() -> Self {
         Self { ran_to_the_end: true, ..Self::default() }
+    }
+
+    /// Adds the results of other tests.
+    fn merge(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped.extend(other.skipped);
+        self.reasons.extend(other.reasons);
+        self.ran_to_the_end &= other.ran_to_the_end;
     }
 
     fn skip(&mut self, reason: &str) {
