@@ -145,15 +145,26 @@ pub fn start_command(file: &Path) -> String {
     format!("{interpreter}{here}{}", shell_path(file))
 }
 
-/// The arguments with a process's id instead of its name, which may be one of several with commas between them.
+/// The arguments with a process's id instead of its name, which may be one of several with commas between them. A file or thread of
+/// that name, in another option, keeps it.
 fn with_id(typed: &[String], name: &str, id: u32) -> Vec<String> {
-    let replace = |part: &str| if part == name { id.to_string() } else { part.to_owned() };
-    let in_list = |list: &str| list.split(',').map(replace).collect::<Vec<_>>().join(",");
-    let in_word = |word: &String| match word.split_once('=') {
-        Some((option, list)) if option.starts_with("--") => format!("{option}={}", in_list(list)),
-        _ => in_list(word),
+    const OPTION: &str = "--requests";
+    let list = |argument: &str| argument.split('=').next_back().unwrap_or_default().to_owned();
+    let is_named = |place: &usize| list(&typed[*place]).split(',').any(|part| part == name);
+    let likelihood = |place: &usize| {
+        let before = place.checked_sub(1).map_or("", |before| typed[before].as_str());
+        let is_of_requests = before == OPTION || typed[*place].starts_with(OPTION);
+        (is_of_requests, !before.starts_with('-') && !typed[*place].starts_with('-'))
     };
-    typed.iter().map(in_word).collect()
+    let mut arguments = typed.to_vec();
+    if let Some(place) = (0..typed.len()).filter(is_named).max_by_key(likelihood) {
+        let names = list(&typed[place]);
+        let replace = |part: &str| if part == name { id.to_string() } else { part.to_owned() };
+        let ids = names.split(',').map(replace).collect::<Vec<_>>().join(",");
+        let option = typed[place].strip_suffix(&names).unwrap_or_default();
+        arguments[place] = format!("{option}{ids}");
+    }
+    arguments
 }
 
 /// The arguments of a `watch` that watches descendants, too; those of another command as they are.
@@ -211,6 +222,17 @@ mod tests {
             let expected =
                 format!("give one of them, such as `howlate record {option}redis,8 --out nginx.d`");
             assert_eq!(record, expected);
+        }
+        for (typed, expected) in [
+            ("howlate watch nginx --out nginx", "howlate watch 8 --out nginx"),
+            ("howlate watch --thread nginx nginx", "howlate watch --thread nginx 8"),
+            ("howlate watch --out=nginx --requests nginx", "howlate watch --out=nginx --requests 8"),
+            (
+                "howlate record --requests nginx --process nginx",
+                "howlate record --requests 8 --process nginx",
+            ),
+        ] {
+            assert_eq!(hint(typed, None), format!("give one of them, such as `{expected}`"));
         }
         let of_another = WatchError::OfAnother { pid: 1, owner: 0 };
         let hint = of_another.hint(&["howlate", "watch", "1", "--json"].map(str::to_owned)).unwrap();
