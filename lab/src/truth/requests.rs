@@ -66,9 +66,9 @@ fn skip_to(lines: &mut Option<BufReader<ChildStderr>>, text: &str) {
 
 fn waits(text: &str) -> impl Iterator<Item = StampedWait<'_>> {
     text.lines().filter_map(|line| {
-        let mut words = line.split(' ');
-        let way = words.next()?;
-        let mut nanos = || words.next()?.parse().ok();
+        let mut fields = line.split(' ');
+        let way = fields.next()?;
+        let mut nanos = || fields.next()?.parse().ok();
         Some(StampedWait { way, from: nanos()?, until: nanos()?, away: nanos()? })
     })
 }

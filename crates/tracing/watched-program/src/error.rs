@@ -70,8 +70,8 @@ impl WatchError {
         }
     }
 
-    /// What to type instead of `typed`, the arguments of the command line.
-    pub fn hint(&self, typed: &[String]) -> Option<String> {
+    /// What to type instead of these arguments, those of the command line.
+    pub fn hint(&self, arguments: &[String]) -> Option<String> {
         Some(match self {
             Self::NoProc => "as root, `mount -t proc proc /proc`".to_owned(),
             Self::NoName { name } if Path::new(name).is_file() => {
@@ -88,16 +88,16 @@ impl WatchError {
                 let other = pids.iter().find(|pid| *pid != first)?;
                 format!(
                     "`{}` watches all of them: {first} has started the others, and itself usually only waits for them; one alone: `{}`",
-                    command_line(&following(with_id(typed, name, *first))),
-                    command_line(&with_id(typed, name, *other))
+                    command_line(&following(with_id(arguments, name, *first))),
+                    command_line(&with_id(arguments, name, *other))
                 )
             }
             Self::Several { name, pids, first: None } => {
-                format!("give one of them, such as `{}`", command_line(&with_id(typed, name, *pids.first()?)))
+                format!("give one of them, such as `{}`", command_line(&with_id(arguments, name, *pids.first()?)))
             }
             Self::OfAnother { .. } => format!(
                 "see what wakes its threads as root: `sudo {}`; your own programs need no root",
-                command_line(typed)
+                command_line(arguments)
             ),
             Self::Zombie { parent, .. } => format!("its parent can be watched: `howlate watch {parent}`"),
             Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -147,24 +147,24 @@ pub fn start_command(file: &Path) -> String {
 
 /// The arguments with a process's id instead of its name, which may be one of several with commas between them. A file or thread of
 /// that name, in another option, keeps it.
-fn with_id(typed: &[String], name: &str, id: u32) -> Vec<String> {
+fn with_id(arguments: &[String], name: &str, id: u32) -> Vec<String> {
     const OPTION: &str = "--requests";
     let list = |argument: &str| argument.split('=').next_back().unwrap_or_default().to_owned();
-    let is_named = |place: &usize| list(&typed[*place]).split(',').any(|part| part == name);
+    let is_named = |place: &usize| list(&arguments[*place]).split(',').any(|part| part == name);
     let likelihood = |place: &usize| {
-        let before = place.checked_sub(1).map_or("", |before| typed[before].as_str());
-        let is_of_requests = before == OPTION || typed[*place].starts_with(OPTION);
-        (is_of_requests, !before.starts_with('-') && !typed[*place].starts_with('-'))
+        let before = place.checked_sub(1).map_or("", |before| arguments[before].as_str());
+        let is_of_requests = before == OPTION || arguments[*place].starts_with(OPTION);
+        (is_of_requests, !before.starts_with('-') && !arguments[*place].starts_with('-'))
     };
-    let mut arguments = typed.to_vec();
-    if let Some(place) = (0..typed.len()).filter(is_named).max_by_key(likelihood) {
-        let names = list(&typed[place]);
+    let mut with_id = arguments.to_vec();
+    if let Some(place) = (0..arguments.len()).filter(is_named).max_by_key(likelihood) {
+        let names = list(&arguments[place]);
         let replace = |part: &str| if part == name { id.to_string() } else { part.to_owned() };
         let ids = names.split(',').map(replace).collect::<Vec<_>>().join(",");
-        let option = typed[place].strip_suffix(&names).unwrap_or_default();
-        arguments[place] = format!("{option}{ids}");
+        let option = arguments[place].strip_suffix(&names).unwrap_or_default();
+        with_id[place] = format!("{option}{ids}");
     }
-    arguments
+    with_id
 }
 
 /// The arguments of a `watch` that watches descendants, too; those of another command as they are.
@@ -223,7 +223,7 @@ mod tests {
                 format!("give one of them, such as `howlate record {option}redis,8 --out nginx.d`");
             assert_eq!(record, expected);
         }
-        for (typed, expected) in [
+        for (arguments, expected) in [
             ("howlate watch nginx --out nginx", "howlate watch 8 --out nginx"),
             ("howlate watch --thread nginx nginx", "howlate watch --thread nginx 8"),
             ("howlate watch --out=nginx --requests nginx", "howlate watch --out=nginx --requests 8"),
@@ -232,7 +232,7 @@ mod tests {
                 "howlate record --requests 8 --process nginx",
             ),
         ] {
-            assert_eq!(hint(typed, None), format!("give one of them, such as `{expected}`"));
+            assert_eq!(hint(arguments, None), format!("give one of them, such as `{expected}`"));
         }
         let of_another = WatchError::OfAnother { pid: 1, owner: 0 };
         let hint = of_another.hint(&["howlate", "watch", "1", "--json"].map(str::to_owned)).unwrap();
