@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use self::programs::{RunSettings, TestExecutable};
+use self::programs::{RunSettings, TestExecutable, available_cpus};
 use self::stages::StageTimes;
 use crate::{packages, supply, tracefs};
 
@@ -124,14 +124,18 @@ fn run_tests(scope: TestScope, times: &mut StageTimes) -> TestTally {
     let mut tally = TestTally::complete();
     let programs = if scope == TestScope::Python { Vec::new() } else { build(scope, times, &mut tally) };
     let (guests, programs): (Vec<_>, Vec<_>) = programs.into_iter().partition(TestExecutable::boots_guests);
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let is_beside_guests = |program: &TestExecutable| !guests.is_empty() && program.only_computes();
+    let (computing, programs): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_beside_guests);
+    let cpus = available_cpus();
     // Most of the fast tests wait rather than compute.
     let at_once = if is_fast { cpus + 2 } else { cpus };
     times.stage("tests", || run_programs(programs, at_once, &settings, &mut tally));
     if scope == TestScope::Everything {
         times.stage("examples", || run_doc_tests(&skips, &mut tally));
     }
-    times.stage("guests and Python", || run_guests_and_python(scope, guests, &settings, &mut tally));
+    times.stage("guests and Python", || {
+        run_guests_and_others(scope, TestPrograms { guests, computing }, &settings, &mut tally);
+    });
     let skipped = std::fs::read_to_string(&skips).unwrap_or_default();
     // Rust's test harness counts a test that skips itself as passed.
     tally.passed = tally.passed.saturating_sub(skipped.lines().count() as u64);
@@ -173,24 +177,34 @@ fn run_programs(
     });
 }
 
-/// Boots guests, no other test program beside them but those of Python: most guests run on one CPU at a time.
-fn run_guests_and_python(
-    scope: TestScope,
+/// The programs of the last stage.
+struct TestPrograms {
     guests: Vec<TestExecutable>,
+    computing: Vec<TestExecutable>,
+}
+
+/// Lowest priority: what guests leave of the CPUs.
+const NICE: [&str; 3] = ["nice", "-n", "19"];
+
+/// Boots guests, most of which run on one CPU at a time; beside them the tests of Python, then what only computes.
+fn run_guests_and_others(
+    scope: TestScope,
+    programs: TestPrograms,
     settings: &RunSettings<'_>,
     tally: &mut TestTally,
 ) {
-    let mut of_python = TestTally::complete();
+    let mut others = TestTally::complete();
     std::thread::scope(|both| {
-        match scope {
-            TestScope::Fast => of_python.skip("the Python package: it takes long"),
-            TestScope::Everything | TestScope::Consumers | TestScope::Python => {
-                both.spawn(|| python::run(&mut of_python));
+        both.spawn(|| {
+            match scope {
+                TestScope::Fast => others.skip("the Python package: it takes long"),
+                TestScope::Everything | TestScope::Consumers | TestScope::Python => python::run(&mut others),
             }
-        }
-        run_programs(guests, 1, settings, tally);
+            run_programs(programs.computing, 1, &RunSettings { wrapper: &NICE, ..*settings }, &mut others);
+        });
+        run_programs(programs.guests, 1, settings, tally);
     });
-    tally.merge(of_python);
+    tally.merge(others);
 }
 
 /// Runs the examples in the documentation, which only cargo can do.
