@@ -127,8 +127,8 @@ fn run_tests(scope: TestScope, times: &mut StageTimes) -> TestTally {
     let is_beside_guests = |program: &TestExecutable| !guests.is_empty() && program.only_computes();
     let (computing, programs): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_beside_guests);
     let cpus = available_cpus();
-    // Most of the fast tests wait rather than compute.
-    let at_once = if is_fast { cpus + 2 } else { cpus };
+    // Most tests wait rather than compute; the longest program runs its tests one by one towards its end.
+    let at_once = if is_fast { cpus + 2 } else { cpus + 1 };
     times.stage("tests", || run_programs(programs, at_once, &settings, &mut tally));
     if scope == TestScope::Everything {
         times.stage("examples", || run_doc_tests(&skips, &mut tally));
@@ -158,6 +158,10 @@ fn build(scope: TestScope, times: &mut StageTimes, tally: &mut TestTally) -> Vec
     let is_left_out = |program: &TestExecutable| scope == TestScope::Fast && program.takes_minutes();
     let (slow, programs): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_left_out);
     slow.iter().for_each(|program| tally.skip(&format!("{}: it takes minutes", program.name())));
+    if scope == TestScope::Fast {
+        let long = programs.iter().filter_map(|program| Some((program.name(), program.long_tests()?)));
+        long.for_each(|(name, module)| tally.skip(&format!("{name} {module}: it takes a minute")));
+    }
     programs
 }
 

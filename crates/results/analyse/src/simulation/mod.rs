@@ -29,10 +29,7 @@ pub use tally::StatementTally;
 mod tests {
     use super::*;
 
-    /// Fewer seeds in fast test runs.
-    fn seeds() -> std::ops::Range<u64> {
-        if std::env::var_os("HOWLATE_FAST").is_some() { 0..10 } else { 0..60 }
-    }
+    const SEEDS: std::ops::Range<u64> = 0..60;
 
     #[track_caller]
     fn assert_hold(series: Series, tallies: &[StatementTally]) {
@@ -44,21 +41,21 @@ mod tests {
     #[test]
     fn statements_about_turns_hold() {
         for series in Series::ALL {
-            assert_hold(series, &comparisons(series, MeasurementPlan::InTurns(20, 200), seeds()));
+            assert_hold(series, &comparisons(series, MeasurementPlan::InTurns(20, 200), SEEDS));
         }
     }
 
     #[test]
     fn statements_about_two_recordings_hold() {
         for series in Series::ALL {
-            assert_hold(series, &comparisons(series, MeasurementPlan::Apart(4_000), seeds()));
+            assert_hold(series, &comparisons(series, MeasurementPlan::Apart(4_000), SEEDS));
         }
     }
 
     /// Recordings of four seconds each are long enough for a result.
     #[test]
     fn two_short_recordings_have_a_result() {
-        let tallies = comparisons(Series::Autoregressive, MeasurementPlan::Apart(4_000), seeds());
+        let tallies = comparisons(Series::Autoregressive, MeasurementPlan::Apart(4_000), SEEDS);
         let conclusive =
             tallies.iter().find(|tally| tally.statement.ends_with("says something of the median")).unwrap();
         assert!(conclusive.share() > 0.2, "{conclusive:?}");
@@ -67,7 +64,7 @@ mod tests {
     #[test]
     fn statements_about_one_condition_hold() {
         for series in Series::ALL {
-            assert_hold(series, &single(series, 10_000, seeds()));
+            assert_hold(series, &single(series, 10_000, SEEDS));
         }
     }
 
@@ -75,47 +72,47 @@ mod tests {
     #[test]
     fn statements_about_a_machine_with_two_states_hold() {
         for wakeups in [10_000, 60_000] {
-            assert_hold(Series::TwoStates(2), &single(Series::TwoStates(2), wakeups, seeds()));
+            assert_hold(Series::TwoStates(2), &single(Series::TwoStates(2), wakeups, SEEDS));
         }
     }
 
     #[test]
     fn conditions_that_differ_by_the_margin_are_not_equivalent() {
-        assert_hold(Series::Independent, &equivalence(Series::Independent, 12, 0..seeds().end / 2));
+        assert_hold(Series::Independent, &equivalence(Series::Independent, 12, 0..SEEDS.end / 2));
     }
 
     #[test]
     fn the_share_of_runs_that_exceed_a_limit_lies_in_its_range() {
-        assert_hold(Series::Independent, &gates(Series::Independent, 10_000, seeds()));
+        assert_hold(Series::Independent, &gates(Series::Independent, 10_000, SEEDS));
     }
 
     #[test]
     fn settings_without_effect_are_not_decided() {
         for series in [Series::Autoregressive, Series::TwoStates(2)] {
-            assert_hold(series, &settings(series, 6, 0..seeds().end / 2));
-            assert_hold(series, &settings_that_help(series, 6, 0..seeds().end / 3));
-            assert_hold(series, &sweeps(series, 12, 10, seeds()));
-            assert_hold(series, &itself(series, 80, seeds()));
+            assert_hold(series, &settings(series, 6, 0..SEEDS.end / 2));
+            assert_hold(series, &settings_that_help(series, 6, 0..SEEDS.end / 3));
+            assert_hold(series, &sweeps(series, 12, 10, SEEDS));
+            assert_hold(series, &itself(series, 80, SEEDS));
         }
     }
 
     #[test]
     fn statements_about_a_step_hold() {
-        assert_hold(Series::Autoregressive, &steps(Series::Autoregressive, seeds()));
+        assert_hold(Series::Autoregressive, &steps(Series::Autoregressive, SEEDS));
     }
 
     /// Ten recordings of other times: what they say together holds, as little as that may be.
     #[test]
     fn statements_about_merged_recordings_hold() {
         for series in [Series::Independent, Series::Autoregressive] {
-            assert_hold(series, &merged(series, 10, 6_000, 0..seeds().end / 2));
+            assert_hold(series, &merged(series, 10, 6_000, 0..SEEDS.end / 2));
         }
     }
 
     #[test]
     fn reported_recurrences_exist() {
         for scenario in RhythmScenario::all() {
-            for tally in rhythms(scenario, 0..seeds().end / 5) {
+            for tally in rhythms(scenario, 0..SEEDS.end / 5) {
                 assert!(tally.holds(), "{tally:?}");
             }
         }
@@ -124,16 +121,16 @@ mod tests {
     #[test]
     fn equal_mechanisms_are_not_ranked() {
         for series in Series::ALL {
-            assert_hold(series, &ranking(series, 5, 10, seeds()));
+            assert_hold(series, &ranking(series, 5, 10, SEEDS));
         }
     }
 
     #[test]
     fn statements_about_runs_with_a_stop_rule_hold() {
         for series in Series::ALL {
-            assert_hold(series, &precision(series, 0.5, 0.1, 120, seeds()));
-            assert_hold(series, &precision(series, 0.99, 0.1, 120, seeds()));
-            assert_hold(series, &rate(series, 0.999_9, 4.0, seeds()));
+            assert_hold(series, &precision(series, 0.5, 0.1, 120, SEEDS));
+            assert_hold(series, &precision(series, 0.99, 0.1, 120, SEEDS));
+            assert_hold(series, &rate(series, 0.999_9, 4.0, SEEDS));
         }
     }
 
