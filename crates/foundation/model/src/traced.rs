@@ -24,7 +24,7 @@ pub enum HolderKind {
     Softirq,
     /// A switch was not seen, so that nobody knows.
     NotSeen,
-    /// An ordinary thread that the kernel ran ahead of real-time ones that were ready: they were throttled, or its fair server
+    /// A normal thread that the kernel ran ahead of real-time ones that were ready: they were throttled, or its fair server
     /// had come to the aid of those that starve. Told only of the waiting of real-time threads.
     Server,
     /// Those beyond the first ten, who are not told apart.
@@ -196,6 +196,9 @@ pub struct TracedSleep {
     pub throttled: bool,
     /// Whether real-time throttling was on.
     pub rt_throttled: bool,
+    /// Whether its `SCHED_DEADLINE` runtime was used up when it was woken.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_runtime: bool,
     /// When its idle CPU took the wake-up interrupt (IPI) from another CPU; `None` if the CPU was not idle, needed no interrupt, or
     /// that was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -261,6 +264,7 @@ impl TracedSleep {
             migrated: false,
             throttled: false,
             rt_throttled: false,
+            out_of_runtime: false,
             called: None,
             next_timer: None,
             stolen: None,

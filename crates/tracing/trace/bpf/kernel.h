@@ -59,6 +59,10 @@ struct sched_rt_entity {
 	struct rt_rq *rt_rq;
 } KERNEL;
 
+struct sched_dl_entity {
+	unsigned dl_throttled : 1; /* its runtime is used up */
+} KERNEL;
+
 /* The scheduler's own statistics of a thread, on the clock of its run queue. */
 struct sched_info {
 	unsigned long pcount;
@@ -75,6 +79,7 @@ struct task_struct {
 	unsigned long long timer_slack_ns;
 	struct sched_entity se;
 	struct sched_rt_entity rt;
+	struct sched_dl_entity dl;
 	struct sched_info sched_info;
 	struct task_struct *group_leader, *real_parent;
 	char comm[16];

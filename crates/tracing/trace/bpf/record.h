@@ -54,6 +54,7 @@ enum flags {
 	THROTTLED = 16, /* its group had no quota left when it was woken */
 	RT_THROTTLED = 32,
 	REAL_TIME_THREAD = 64, /* it is one itself */
+	OUT_OF_RUNTIME = 128, /* its SCHED_DEADLINE runtime was used up when it was woken */
 };
 
 struct record {

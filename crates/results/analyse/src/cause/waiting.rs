@@ -9,7 +9,7 @@ use howlate_model::{
 use super::plausible_durations::OWN_WAY;
 use super::time_line::{Charge, TimeLine};
 
-/// An ordinary thread that got the CPU ahead of a real-time one gives way to the next as to any other, if the kernel has moved the
+/// A normal thread that got the CPU ahead of a real-time one gives way to the next as to any other, if the kernel has moved the
 /// real-time thread elsewhere: within the time for which the kernel disables preemption, part of its own path.
 const SWITCH_TIME: Span = OWN_WAY;
 
@@ -92,15 +92,18 @@ fn fill(line: &mut TimeLine, untimed: &mut VecDeque<(Charge, Span)>, until: Mono
 fn was_idle(sleep: &TracedSleep) -> bool {
     !sleep.throttled
         && !sleep.rt_throttled
+        && !sleep.out_of_runtime
         && sleep.unnamed.is_zero()
         && sleep.occupants.iter().all(|occupant| occupant.who.holder == HolderKind::Idle)
 }
 
-/// Cause of an occupant's time; `ahead` is the time that ordinary threads had the CPU ahead of a real-time one.
+/// Cause of an occupant's time; `ahead` is the time that normal threads had the CPU ahead of a real-time one.
 fn charge_for_occupant(occupant: &Occupant, waiting: &TracedSleep, ahead: Span) -> Charge {
     // A thread without CPU budget waits for time, whatever has the CPU meanwhile.
     if waiting.rt_throttled {
         Charge::from_wakeup(Part::Waiting, CauseKind::RtThrottled)
+    } else if waiting.out_of_runtime {
+        Charge::from_wakeup(Part::Waiting, CauseKind::DeadlineBudget)
     } else if waiting.throttled {
         quota(Part::Waiting, &occupant.who)
     } else {
@@ -108,7 +111,7 @@ fn charge_for_occupant(occupant: &Occupant, waiting: &TracedSleep, ahead: Span) 
     }
 }
 
-/// What had the CPU is the cause, unless ordinary threads kept a real-time one waiting for longer than a switch takes, `ahead` in
+/// What had the CPU is the cause, unless normal threads kept a real-time one waiting for longer than a switch takes, `ahead` in
 /// all: then the kernel let them, and that is throttling.
 fn charge_for_ordinary(part: Part, who: &CpuHolder, ahead: Span) -> Charge {
     match who.holder {
@@ -170,7 +173,7 @@ fn charge_for_taker(lost: &CpuLoss, all: &[CpuLoss]) -> Charge {
     Charge::from_wakeup(Part::LostAgain, kind).named(&who.name)
 }
 
-/// CPU time of ordinary threads ahead of real-time ones within one loss of the CPU: the intervals that follow each other without a
+/// CPU time of normal threads ahead of real-time ones within one loss of the CPU: the intervals that follow each other without a
 /// gap.
 fn ahead_in(lost: &CpuLoss, all: &[CpuLoss]) -> Span {
     let losses = all.chunk_by(|loss, next| loss.until == next.from);

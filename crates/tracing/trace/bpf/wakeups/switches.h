@@ -80,8 +80,6 @@ static __always_inline u32 outranks_real_time(struct task_struct *p)
 	return p->prio < 0 || (p->prio == 0 && *(u64 *)p->comm == *(const u64 *)stopper);
 }
 
-#define DEADLINE 6 /* SCHED_DEADLINE, sched(7) */
-
 /* Whether it has used up its own runtime: a ready thread of SCHED_DEADLINE is kept from its CPU only by other ones and by the
  * stopper. Source: pick_next_task() in kernel/sched/core.c asks the classes in that order. */
 static __always_inline u32 has_no_budget(struct task_struct *prev, struct task_struct *next)

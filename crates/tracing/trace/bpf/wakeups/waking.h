@@ -87,6 +87,8 @@ static __always_inline void waits_from(struct cpu *c, struct thread *s, struct t
 		r->flags |= REAL_TIME_THREAD;
 	if (rt_throttled(p))
 		r->flags |= RT_THROTTLED;
+	if (is_out_of_runtime(p))
+		r->flags |= OUT_OF_RUNTIME;
 	r->tid = p->pid;
 	r->waking = r->runnable = now;
 	begins_anew(s);

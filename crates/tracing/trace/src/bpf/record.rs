@@ -18,6 +18,7 @@ const MIGRATED: u32 = 8;
 const THROTTLED: u32 = 16;
 const RT_THROTTLED: u32 = 32;
 const REAL_TIME_THREAD: u32 = 64;
+const OUT_OF_RUNTIME: u32 = 128;
 
 /// Stopped by a signal, by a tracer, or by the freezer of its control group: `__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN` of the
 /// kernel's `sched.h`.
@@ -112,6 +113,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut InterruptNames) -> Option<Tra
         migrated: flags & MIGRATED != 0,
         throttled: flags & THROTTLED != 0,
         rt_throttled: flags & RT_THROTTLED != 0,
+        out_of_runtime: flags & OUT_OF_RUNTIME != 0,
         called,
         next_timer,
         stolen: Some(stolen),
@@ -346,6 +348,15 @@ mod tests {
             (1_255, 1_256, "NET_RX", false),
         ];
         assert_eq!(lost.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_thread_that_is_woken_without_runtime_is_known() {
+        let is_out = |flags: u32| {
+            let bytes = record([1; 18], [7, 1, 0, flags, 1, 0, 0, 1], &[(30, 9, 0, "batch")]);
+            parse(&bytes, &mut InterruptNames::default()).unwrap().out_of_runtime
+        };
+        assert_eq!((is_out(BY_TIMER), is_out(BY_TIMER | OUT_OF_RUNTIME)), (false, true));
     }
 
     #[test]

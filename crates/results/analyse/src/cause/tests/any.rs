@@ -86,6 +86,7 @@ prop_compose! {
             migrated: flags.0,
             throttled: flags.1,
             rt_throttled: flags.2,
+            out_of_runtime: flags.3 && flags.2,
             called: times.4,
             next_timer: times.2,
             stolen: times.3.map(|time| time.since(at(0))),

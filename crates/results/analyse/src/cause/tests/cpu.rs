@@ -59,7 +59,7 @@ fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
     }
 }
 
-/// The fair server lets an ordinary thread run for 18 ms while this real-time thread is ready; and again after it had begun.
+/// The fair server lets a normal thread run for 18 ms while this real-time thread is ready; and again after it had begun.
 #[test]
 fn who_runs_ahead_of_real_time_threads_was_let_by_the_kernel() {
     let ahead = CpuHolder { holder: HolderKind::Server, ..thread(9, "batch") };
@@ -93,6 +93,20 @@ fn who_runs_ahead_of_real_time_threads_was_let_by_the_kernel() {
     assert_eq!(kinds(18_000_000), [throttled.clone(), throttled]);
     let gave_way = (CauseKind::Thread, "batch".to_owned(), Some(9));
     assert_eq!(kinds(90_000), [gave_way.clone(), gave_way], "as soon as it could be preempted");
+}
+
+#[test]
+fn a_thread_without_runtime_waits_for_its_next_period_whoever_has_the_cpu() {
+    let mut sleep = timely();
+    sleep.occupants = vec![Occupant { who: thread(9, "hog"), ns: span(50), from: None }];
+    let waiting = |sleep: &TracedSleep| -> Vec<(CauseKind, String)> {
+        let parts = decompose(WAKEUP, None, from_ref(sleep), true).unwrap().wakeup.parts;
+        let waiting = parts.into_iter().filter(|part| part.cause.part == Part::Waiting);
+        waiting.map(|part| (part.cause.kind, part.cause.name)).collect()
+    };
+    assert_eq!(waiting(&sleep), [(CauseKind::Thread, "hog".to_owned())]);
+    sleep.out_of_runtime = true;
+    assert_eq!(waiting(&sleep), [(CauseKind::DeadlineBudget, String::new())]);
 }
 
 #[test]

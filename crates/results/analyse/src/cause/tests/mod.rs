@@ -62,6 +62,7 @@ fn timely() -> TracedSleep {
         migrated: false,
         throttled: false,
         rt_throttled: false,
+        out_of_runtime: false,
         called: None,
         next_timer: None,
         stolen: None,
