@@ -8,7 +8,7 @@ use howlate_model::{
 
 use crate::single::{limit, share_of_time};
 use crate::{
-    CommonChoices, Plan, PlanError, PlanMachine, check_count, check_extent, check_turns, non_empty, order,
+    CommonChoices, Plan, PlanError, PlanMachine, RequestedExtent, check_count, check_turns, non_empty, order,
     refuse,
 };
 
@@ -41,14 +41,9 @@ pub struct CyclicChoices {
     pub aligned: bool,
     /// Whether planned times are moved by a random part of half a period.
     pub dithered: bool,
-    /// Wake-ups per thread; a turn ends at this or its duration, whichever comes first.
-    pub samples: Option<u64>,
-    /// Uncounted wake-ups at the start of each turn; `None`: three, or none for long periods.
-    pub warm_up: Option<u64>,
-    /// Time per condition.
-    pub duration: Option<Span>,
-    /// Turns per condition; `None`: one for a single condition, otherwise several.
-    pub rounds: Option<u32>,
+    /// Samples are wake-ups per thread: a turn ends at this or its duration, whichever comes first. Warm-up: three, or none for long
+    /// periods. One turn for a single condition, otherwise several.
+    pub extent: RequestedExtent,
 }
 
 /// Turns per condition if there are several conditions. Many short turns are better than few long ones, because the machine
@@ -85,10 +80,7 @@ impl CyclicChoices {
             staircase: false,
             aligned: false,
             dithered: false,
-            samples: None,
-            warm_up: None,
-            duration: None,
-            rounds: None,
+            extent: RequestedExtent::default(),
         }
     }
 
@@ -124,7 +116,7 @@ impl CyclicChoices {
         if self.periods.iter().any(|period| period.is_zero()) {
             return Err(PlanError::PeriodZero);
         }
-        check_extent(self.samples, self.duration)?;
+        self.extent.check()?;
         if self.threads == ThreadSpec::Count(0) {
             return Err(PlanError::NothingAsked { what: "--threads" });
         }
@@ -132,7 +124,7 @@ impl CyclicChoices {
     }
 
     fn rounds(&self, groups: usize) -> u32 {
-        self.rounds.unwrap_or(if groups > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1)
+        self.extent.rounds.unwrap_or(if groups > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1)
     }
 
     /// The combinations that can be measured, and caveats for the others.
@@ -180,7 +172,7 @@ impl CyclicChoices {
             };
             refuse::reason_together(threads.iter().enumerate().map(thread), machine)
         };
-        let alone = || refuse::reason(work, group.policy, self.samples, machine);
+        let alone = || refuse::reason(work, group.policy, self.extent.samples, machine);
         refuse::reason_on_clock(work, group.clock, machine).or_else(alone).or_else(together)
     }
 
@@ -234,13 +226,13 @@ impl CyclicChoices {
         round: u32,
         rounds: u32,
     ) -> Turn {
-        let samples = self.samples.map(|samples| share(samples, round, rounds));
-        let (threads, duration) = (of_group.len(), share_of_time(self.duration, rounds));
+        let samples = self.extent.samples.map(|samples| share(samples, round, rounds));
+        let (threads, duration) = (of_group.len(), share_of_time(self.extent.duration, rounds));
         let task = |(thread, number): (usize, usize)| {
             let condition = &conditions[number];
             let length = condition.work.length();
             let usual = if length <= WARM_UP_PERIOD { WARM_UP } else { 0 };
-            let warm_up = self.warm_up.unwrap_or(usual);
+            let warm_up = self.extent.warm_up.unwrap_or(usual);
             let phase = self.phase(group.period, thread, threads);
             let samples =
                 [samples, duration.map(|time| periods_in(time, length))].into_iter().flatten().min();
@@ -286,7 +278,8 @@ mod tests {
 
     fn choices() -> CyclicChoices {
         let choices = CyclicChoices::single_thread(circumstances());
-        CyclicChoices { duration: Some(Span::from_secs(12)), ..choices }
+        let extent = RequestedExtent { duration: Some(Span::from_secs(12)), ..choices.extent };
+        CyclicChoices { extent, ..choices }
     }
 
     #[test]
@@ -326,12 +319,12 @@ mod tests {
     #[test]
     fn a_second_at_a_millisecond_is_a_thousand_wake_ups_that_count() {
         let mut choices = choices();
-        choices.duration = Some(Span::from_secs(1));
+        choices.extent.duration = Some(Span::from_secs(1));
         let plan = choices.plan(&machine()).unwrap();
         let task = &plan.turns[0].tasks[0];
         assert_eq!((task.samples, task.warm_up), (Some(1_000), WARM_UP));
         assert_eq!(plan.turns[0].duration, Some(Span::from_secs(1)));
-        choices.samples = Some(10);
+        choices.extent.samples = Some(10);
         assert_eq!(choices.plan(&machine()).unwrap().turns[0].tasks[0].samples, Some(10));
     }
 
@@ -384,11 +377,11 @@ mod tests {
     #[test]
     fn no_number_is_too_large_to_be_refused_or_estimated() {
         let mut endless = choices();
-        (endless.samples, endless.duration) = (Some(u64::MAX), None);
+        (endless.extent.samples, endless.extent.duration) = (Some(u64::MAX), None);
         assert_eq!(endless.plan(&machine()).unwrap().estimate(), Span::from_nanos(u64::MAX));
         let mut many = choices();
         many.periods = (1..=2_000).map(Span::from_micros).collect();
-        many.rounds = Some(1_000);
+        many.extent.rounds = Some(1_000);
         assert!(matches!(many.plan(&machine()), Err(PlanError::TooManyTurns { .. })));
     }
 

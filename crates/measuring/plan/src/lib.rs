@@ -146,14 +146,29 @@ impl CommonChoices {
     }
 }
 
-/// Refuses a duration or sample count of zero.
-fn check_extent(samples: Option<u64>, duration: Option<Span>) -> Result<(), PlanError> {
-    if duration.is_some_and(Span::is_zero) {
-        return Err(PlanError::DurationZero);
-    }
-    match samples {
-        Some(0) => Err(PlanError::NothingAsked { what: "--samples" }),
-        _ => Ok(()),
+/// How long each condition is measured; what is `None` is chosen by the plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestedExtent {
+    /// Wake-ups, sleeps or notifications per condition.
+    pub samples: Option<u64>,
+    /// Those at the start of each turn that are not counted.
+    pub warm_up: Option<u64>,
+    /// Time per condition.
+    pub duration: Option<Span>,
+    /// Turns per condition.
+    pub rounds: Option<u32>,
+}
+
+impl RequestedExtent {
+    /// Refuses a duration or sample count of zero.
+    fn check(self) -> Result<(), PlanError> {
+        if self.duration.is_some_and(Span::is_zero) {
+            return Err(PlanError::DurationZero);
+        }
+        match self.samples {
+            Some(0) => Err(PlanError::NothingAsked { what: "--samples" }),
+            _ => Ok(()),
+        }
     }
 }
 

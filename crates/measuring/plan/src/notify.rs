@@ -9,7 +9,7 @@ use crate::cyclic::share;
 use crate::pairs::{CpuPair, CpuPairs};
 use crate::single::{SingleTaskTurn, TurnExtent, share_of_time};
 use crate::{
-    CommonChoices, Plan, PlanError, PlanMachine, check_count, check_extent, check_turns, non_empty, order,
+    CommonChoices, Plan, PlanError, PlanMachine, RequestedExtent, check_count, check_turns, non_empty, order,
 };
 
 /// Choices for notifications.
@@ -32,14 +32,9 @@ pub struct NotifyChoices {
     pub cpus: Vec<Cpu>,
     /// Whether the latency runs until the sender has its answer.
     pub round_trip: bool,
-    /// Notifications per condition; `None`: 1000.
-    pub samples: Option<u64>,
-    /// Uncounted notifications at the start of each turn; `None`: ten.
-    pub warm_up: Option<u64>,
-    /// Cut-off time per condition.
-    pub duration: Option<Span>,
-    /// Turns per condition; `None`: enough to distinguish conditions.
-    pub rounds: Option<u32>,
+    /// Samples are notifications, by default 1000; warm-up: ten. The duration is the cut-off time. Turns: enough to distinguish
+    /// conditions.
+    pub extent: RequestedExtent,
 }
 
 /// Counted and uncounted notifications per condition: as in the widely quoted comparison
@@ -82,7 +77,7 @@ impl NotifyChoices {
     /// If the choices are invalid, or nothing of them can be measured.
     pub fn plan(&self, machine: &PlanMachine) -> Result<Plan, PlanError> {
         self.circumstances.check_cpus(machine)?;
-        check_extent(self.samples, self.duration)?;
+        self.extent.check()?;
         let usable = self.circumstances.cpus.clone().unwrap_or_else(|| machine.allowed.clone());
         let (pairs, mut left_out) = self.pairs.choose(&usable, machine, &self.cpus)?;
         let factors =
@@ -193,8 +188,8 @@ impl NotifyChoices {
 
     fn samples(&self) -> u64 {
         // A turn of 100 has a 99th percentile.
-        let enough = if self.rounds.is_none() { 100 * u64::from(self.requested_rounds()) } else { 0 };
-        self.samples.unwrap_or(SAMPLES.max(enough))
+        let enough = if self.extent.rounds.is_none() { 100 * u64::from(self.requested_rounds()) } else { 0 };
+        self.extent.samples.unwrap_or(SAMPLES.max(enough))
     }
 
     fn rounds(&self) -> u32 {
@@ -205,7 +200,7 @@ impl NotifyChoices {
     fn requested_rounds(&self) -> u32 {
         let mechanisms = u32::try_from(self.notifiers.len()).unwrap_or(u32::MAX).min(1_000);
         let enough = || ROUNDS.max(rounds_to_rank(mechanisms)).max(rounds_for(self.comparisons()));
-        self.rounds.unwrap_or_else(enough)
+        self.extent.rounds.unwrap_or_else(enough)
     }
 
     /// Maximum number of tests of `howlate compare --by`: for each other choice, all values of one property against the first.
@@ -218,7 +213,7 @@ impl NotifyChoices {
     }
 
     fn warm_up(&self) -> u64 {
-        self.warm_up.unwrap_or(WARM_UP.div_ceil(u64::from(self.rounds())))
+        self.extent.warm_up.unwrap_or(WARM_UP.div_ceil(u64::from(self.rounds())))
     }
 
     /// Duration of the longest turn with this gap.
@@ -230,7 +225,7 @@ impl NotifyChoices {
     fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
         let each = conditions[number].work.length().plus(OVERHEAD);
         let samples = share(self.samples(), round, rounds);
-        let extent = TurnExtent::Samples(samples, share_of_time(self.duration, rounds));
+        let extent = TurnExtent::Samples(samples, share_of_time(self.extent.duration, rounds));
         SingleTaskTurn { number, round, extent, warm_up: self.warm_up(), each, first: Span::ZERO }
             .turn(conditions)
     }
@@ -267,10 +262,7 @@ mod tests {
             pairs: CpuPairs::Nearest,
             cpus: vec![],
             round_trip: false,
-            samples: None,
-            warm_up: None,
-            duration: None,
-            rounds: None,
+            extent: RequestedExtent::default(),
         }
     }
 
@@ -328,11 +320,11 @@ mod tests {
         let mut choices = choices(&[Notifier::BusyWait, Notifier::SchedYield]);
         choices.circumstances.policies = vec!["fifo:80".parse().unwrap()];
         assert_eq!(choices.plan(&machine()).unwrap().left_out, []);
-        choices.rounds = Some(1);
+        choices.extent.rounds = Some(1);
         assert!(matches!(choices.plan(&machine()), Err(PlanError::NothingLeft(_))));
         choices.circumstances.policies = vec![Policy::OTHER];
         assert_eq!(choices.plan(&machine()).unwrap().left_out, []);
-        choices.rounds = None;
+        choices.extent.rounds = None;
         choices.pairs = CpuPairs::These(vec![(1, 1)]);
         choices.circumstances.policies = vec!["rr:1".parse().unwrap()];
         let plan = choices.plan(&machine()).unwrap();

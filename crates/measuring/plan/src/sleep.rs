@@ -8,7 +8,7 @@ use howlate_model::{
 use crate::cyclic::share;
 use crate::single::{SingleTaskTurn, TurnExtent, share_of_time};
 use crate::{
-    CommonChoices, Plan, PlanError, PlanMachine, check_count, check_extent, check_turns, non_empty, order,
+    CommonChoices, Plan, PlanError, PlanMachine, RequestedExtent, check_count, check_turns, non_empty, order,
     refuse,
 };
 
@@ -23,14 +23,10 @@ pub struct SleepChoices {
     pub clocks: Vec<WaitClock>,
     /// Requested sleep lengths.
     pub lengths: Vec<Span>,
-    /// Sleeps per condition; `None`: as many as fit into the duration, or without one into a second, at least 3 and at most 1000.
-    pub samples: Option<u64>,
-    /// Uncounted sleeps at the start of each turn; `None`: some milliseconds' worth, more for runtimes that start slowly.
-    pub warm_up: Option<u64>,
-    /// Time per condition; with a number of samples, its cut-off time.
-    pub duration: Option<Span>,
-    /// Turns per condition; `None`: one for a single condition, otherwise several.
-    pub rounds: Option<u32>,
+    /// Samples are sleeps, by default as many as fit into the duration, or without one into a second, at least 3 and at most 1000.
+    /// Warm-up: some milliseconds' worth, more for runtimes that start slowly. With samples, the duration is the cut-off time. One turn
+    /// for a single condition, otherwise several.
+    pub extent: RequestedExtent,
 }
 
 /// Turns per condition if there are several conditions.
@@ -47,7 +43,7 @@ impl SleepChoices {
     /// If the choices are invalid, or nothing of them can be measured.
     pub fn plan(&self, machine: &PlanMachine) -> Result<Plan, PlanError> {
         self.circumstances.check_cpus(machine)?;
-        check_extent(self.samples, self.duration)?;
+        self.extent.check()?;
         self.circumstances.check_product(&[self.sleepers.len(), self.clocks.len(), self.lengths.len()])?;
         let (conditions, left_out) = self.conditions(machine);
         check_count(conditions.len())?;
@@ -126,7 +122,7 @@ impl SleepChoices {
     fn samples_of(&self, work: Work) -> Option<u64> {
         const SECOND: u64 = 1_000_000_000;
         let fit = |time: Span| time.as_nanos() / least_time(work).as_nanos().max(1);
-        match (self.samples, self.duration) {
+        match (self.extent.samples, self.extent.duration) {
             (Some(samples), _) => Some(samples),
             // A killed program would lose its readings, so it gets the number of sleeps that takes about that long.
             (None, Some(duration)) if work.runtime().is_some() => Some(fit(duration).max(1)),
@@ -138,21 +134,22 @@ impl SleepChoices {
     fn rounds(&self, conditions: &[Condition]) -> u32 {
         let most =
             conditions.iter().filter_map(|condition| self.samples_of(condition.work)).max().unwrap_or(1);
-        let rounds = self.rounds.unwrap_or(if conditions.len() > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1);
+        let rounds =
+            self.extent.rounds.unwrap_or(if conditions.len() > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1);
         rounds.max(u32::try_from(most.div_ceil(MOST_PER_TURN)).unwrap_or(u32::MAX))
     }
 
     fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
         let work = conditions[number].work;
-        let time = share_of_time(self.duration, rounds);
+        let time = share_of_time(self.extent.duration, rounds);
         let extent = match (self.samples_of(work), time) {
             (None, Some(time)) => TurnExtent::Time(time),
             (samples, time) => {
                 let samples = share(samples.unwrap_or_default(), round, rounds);
-                TurnExtent::Samples(samples, time.filter(|_| self.samples.is_some()))
+                TurnExtent::Samples(samples, time.filter(|_| self.extent.samples.is_some()))
             }
         };
-        let warm_up = self.warm_up.unwrap_or_else(|| warm_up(work));
+        let warm_up = self.extent.warm_up.unwrap_or_else(|| warm_up(work));
         let (each, first) = (least_time(work), start_of_program(work));
         SingleTaskTurn { number, round, extent, warm_up, each, first }.turn(conditions)
     }
@@ -224,10 +221,7 @@ mod tests {
             sleepers: vec![Sleeper::Wait(Wait::ClockNanosleep)],
             clocks: vec![WaitClock::Monotonic],
             lengths: lengths.iter().map(|text| text.parse().unwrap()).collect(),
-            samples: None,
-            warm_up: None,
-            duration: None,
-            rounds: None,
+            extent: RequestedExtent::default(),
         }
     }
 
@@ -240,7 +234,7 @@ mod tests {
     fn more_sleeps_than_turns_can_hold_are_refused_before_they_are_listed() {
         for samples in [20_000_000_000_000_000, u64::MAX] {
             let mut many = choices(&["1ms"]);
-            many.samples = Some(samples);
+            many.extent.samples = Some(samples);
             assert!(matches!(many.plan(&machine()), Err(PlanError::TooManyTurns { .. })));
         }
     }
@@ -264,7 +258,7 @@ mod tests {
     #[test]
     fn samples_asked_for_are_taken_exactly() {
         let mut choices = choices(&["1us", "1ms"]);
-        choices.samples = Some(3_000_001);
+        choices.extent.samples = Some(3_000_001);
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!((samples(&plan, 0), samples(&plan, 1)), (3_000_001, 3_000_001));
         let most = plan.turns.iter().flat_map(|turn| &turn.tasks).filter_map(|task| task.samples).max();
@@ -274,17 +268,17 @@ mod tests {
     #[test]
     fn a_duration_is_how_long_it_lasts_and_with_samples_how_long_at_most() {
         let mut choices = choices(&["1ms", "10ms"]);
-        choices.duration = Some(Span::from_secs(30));
+        choices.extent.duration = Some(Span::from_secs(30));
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!(plan.estimate(), Span::from_secs(60));
         let share = Some(Span::from_secs(3));
         assert!(plan.turns.iter().all(|turn| (turn.duration, turn.cut_after) == (share, None)));
         assert!(plan.turns.iter().flat_map(|turn| &turn.tasks).all(|task| task.samples.is_none()));
-        choices.samples = Some(100);
+        choices.extent.samples = Some(100);
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!((samples(&plan, 0), samples(&plan, 1)), (100, 100));
         assert!(plan.turns.iter().all(|turn| (turn.duration, turn.cut_after) == (None, share)));
-        choices.samples = None;
+        choices.extent.samples = None;
         choices.sleepers = vec![Sleeper::Runtime(Runtime::Python)];
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!((samples(&plan, 0), samples(&plan, 1)), (30_000, 3_000));
@@ -295,7 +289,7 @@ mod tests {
         let mut choices = choices(&["10ns"]);
         choices.circumstances.policies = vec!["fifo:1".parse().unwrap()];
         assert!(choices.plan(&machine()).is_ok());
-        choices.duration = Some(Span::from_secs(30));
+        choices.extent.duration = Some(Span::from_secs(30));
         let error = choices.plan(&machine()).unwrap_err().to_string();
         assert!(error.contains("at most 50000 samples"), "{error}");
     }
@@ -304,7 +298,7 @@ mod tests {
     fn runtimes_warm_up_until_they_are_warm() {
         let warm_up = |call: Sleeper, length: &str, requested: Option<u64>| {
             let mut choices = choices(&[length]);
-            (choices.sleepers, choices.warm_up) = (vec![call], requested);
+            (choices.sleepers, choices.extent.warm_up) = (vec![call], requested);
             choices.plan(&machine()).unwrap().turns[0].tasks[0].warm_up
         };
         let (call, node) = (Sleeper::Wait(Wait::ClockNanosleep), Sleeper::Runtime(Runtime::Node));
@@ -349,7 +343,7 @@ mod tests {
     fn programs_get_the_time_that_they_need() {
         let mut choices = choices(&["0"]);
         choices.sleepers = vec![Sleeper::Runtime(Runtime::Shell)];
-        choices.samples = Some(10_000);
+        choices.extent.samples = Some(10_000);
         let turn = &choices.plan(&machine()).unwrap().turns[0];
         assert!(turn.estimate >= SHELL_ADDS.times(10_000).plus(PROGRAM_START));
         assert!(turn.cut_after.unwrap() > turn.estimate);

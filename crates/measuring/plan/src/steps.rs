@@ -8,7 +8,7 @@ use howlate_model::{
 use crate::cyclic::share;
 use crate::single::{SingleTaskTurn, TurnExtent};
 use crate::steps_refusal::StepsRefusal;
-use crate::{Plan, PlanError, PlanMachine};
+use crate::{Plan, PlanError, PlanMachine, RequestedExtent};
 
 /// Choices for `--steps`.
 #[derive(Clone, Debug)]
@@ -23,12 +23,8 @@ pub struct StepChoices {
     pub clocks: Vec<WaitClock>,
     /// CPUs; only one is allowed. `None`: the last of the inherited mask.
     pub cpus: Option<CpuSet>,
-    /// Sleeps per condition.
-    pub samples: Option<u64>,
-    /// Uncounted sleeps at the start of each turn; `None`: some milliseconds' worth.
-    pub warm_up: Option<u64>,
-    /// Turns per condition.
-    pub rounds: Option<u32>,
+    /// Samples are sleeps; warm-up: some milliseconds' worth. A duration has no effect.
+    pub extent: RequestedExtent,
     /// Seed of the order of turns.
     pub seed: u64,
     /// Why `/dev/cpu_dma_latency` cannot be held; `None` if it can.
@@ -68,7 +64,7 @@ impl StepChoices {
         let turn = |(number, round): (usize, u32)| {
             let work = conditions[number].work;
             let extent = TurnExtent::Samples(share(samples, round, rounds), None);
-            let (warm_up, each) = (self.warm_up.unwrap_or_else(|| warm_up(work)), work.length());
+            let (warm_up, each) = (self.extent.warm_up.unwrap_or_else(|| warm_up(work)), work.length());
             SingleTaskTurn { number, round, extent, warm_up, each, first: Span::ZERO }.turn(&conditions)
         };
         let turns: Vec<Turn> =
@@ -95,11 +91,11 @@ impl StepChoices {
 
     /// Number of rounds, and of sleeps per condition.
     fn extent(&self) -> Result<(u32, u64), StepsRefusal> {
-        let rounds = self.rounds.unwrap_or(ROUNDS);
+        let rounds = self.extent.rounds.unwrap_or(ROUNDS);
         if rounds < LEAST_ROUNDS {
             return Err(StepsRefusal::FewRounds { least: LEAST_ROUNDS, found: rounds });
         }
-        let samples = self.samples.unwrap_or(SAMPLES * u64::from(rounds));
+        let samples = self.extent.samples.unwrap_or(SAMPLES * u64::from(rounds));
         if samples < LEAST_SAMPLES * u64::from(rounds) {
             return Err(StepsRefusal::FewSamples { least: LEAST_SAMPLES, samples, rounds });
         }
@@ -201,9 +197,7 @@ mod tests {
             sleepers: vec![Sleeper::Wait(Wait::ClockNanosleep)],
             clocks: vec![WaitClock::Monotonic],
             cpus: None,
-            samples: None,
-            warm_up: None,
-            rounds: None,
+            extent: RequestedExtent::default(),
             seed: 7,
             dma_latency_refused: None,
         }
@@ -266,7 +260,7 @@ mod tests {
         says(|choices| choices.cpus = Some("9".parse().unwrap()), "CPU 9 cannot be used");
         says(|choices| choices.sleepers = vec![Sleeper::Runtime(Runtime::Python)], "`python` rounds lengths");
         says(|choices| choices.sleepers = vec![Sleeper::Wait(Wait::BusyWait)], "`busy_wait` spins");
-        says(|choices| choices.rounds = Some(3), "`--rounds 6` or more");
-        says(|choices| choices.samples = Some(8), "`--samples 24` or more");
+        says(|choices| choices.extent.rounds = Some(3), "`--rounds 6` or more");
+        says(|choices| choices.extent.samples = Some(8), "`--samples 24` or more");
     }
 }

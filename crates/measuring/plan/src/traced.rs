@@ -148,14 +148,13 @@ mod tests {
 
     use super::*;
     use crate::testing::{circumstances, machine};
-    use crate::{CyclicChoices, ThreadSpec};
+    use crate::{CyclicChoices, RequestedExtent, ThreadSpec};
 
     fn choices() -> CyclicChoices {
         CyclicChoices {
             periods: vec![Span::from_millis(1), Span::from_millis(2)],
             threads: ThreadSpec::Count(2),
-            samples: Some(40),
-            rounds: Some(4),
+            extent: RequestedExtent { samples: Some(40), rounds: Some(4), ..RequestedExtent::default() },
             ..CyclicChoices::single_thread(circumstances())
         }
     }
@@ -205,12 +204,9 @@ mod tests {
     #[test]
     fn a_tenth_of_a_long_run_is_traced_and_its_numbers_are_those_of_the_same_turns() {
         for rounds in [1, 3, 10, 20, 25] {
-            let choices = CyclicChoices {
-                samples: None,
-                duration: Some(Span::from_secs(30)),
-                rounds: Some(rounds),
-                ..choices()
-            };
+            let (duration, rounds_of_it) = (Some(Span::from_secs(30)), Some(rounds));
+            let extent = RequestedExtent { duration, rounds: rounds_of_it, ..RequestedExtent::default() };
+            let choices = CyclicChoices { extent, ..choices() };
             let plain = choices.plan(&machine()).unwrap();
             let mut plan = plain.clone();
             assert_eq!(plan.add_traced_part(5), Some(rounds));

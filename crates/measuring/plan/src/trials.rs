@@ -99,14 +99,13 @@ mod tests {
 
     use super::*;
     use crate::testing::{circumstances, machine};
-    use crate::{CyclicChoices, ThreadSpec};
+    use crate::{CyclicChoices, RequestedExtent, ThreadSpec};
 
     fn choices(periods: &[u64]) -> CyclicChoices {
         CyclicChoices {
             periods: periods.iter().map(|millis| Span::from_millis(*millis)).collect(),
             threads: ThreadSpec::Count(2),
-            samples: Some(100),
-            rounds: Some(1),
+            extent: RequestedExtent { samples: Some(100), rounds: Some(1), ..RequestedExtent::default() },
             ..CyclicChoices::single_thread(circumstances())
         }
     }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use howlate_model::{Limit, Span};
+use howlate_plan::RequestedExtent;
 
 use super::value_parsers::count;
 
@@ -26,6 +27,11 @@ pub struct ExtentArgs {
 }
 
 impl ExtentArgs {
+    pub fn requested(&self) -> RequestedExtent {
+        let Self { samples, warm_up, duration, rounds } = *self;
+        RequestedExtent { samples, warm_up, duration, rounds }
+    }
+
     /// Replaces values by those given for the whole run.
     pub fn replace(&mut self, run: &Self) {
         self.samples = run.samples.or(self.samples);

@@ -1,7 +1,7 @@
 //! `howlate cyclic`: measures how late periodic threads wake up.
 
 use howlate_model::Span;
-use howlate_plan::{CyclicChoices, Plan, PlanError, deduplicate};
+use howlate_plan::{CyclicChoices, Plan, PlanError, RequestedExtent, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
@@ -31,6 +31,7 @@ pub(crate) fn plan(args: &CyclicArgs, environment: &Environment, seed: u64) -> R
 
 pub(crate) fn choices(args: &CyclicArgs, seed: u64) -> CyclicChoices {
     let measuring = &args.measuring;
+    let extent = measuring.extent.requested();
     CyclicChoices {
         circumstances: measuring.factors.circumstances(seed),
         mechanisms: deduplicate(&args.call),
@@ -41,9 +42,10 @@ pub(crate) fn choices(args: &CyclicArgs, seed: u64) -> CyclicChoices {
         staircase: args.staircase,
         aligned: args.aligned,
         dithered: args.dither,
-        samples: measuring.extent.samples,
-        warm_up: measuring.extent.warm_up,
-        duration: measuring.extent.duration.or(measuring.extent.samples.is_none().then_some(DURATION)),
-        rounds: args.reasons.rounds(measuring.extent.rounds),
+        extent: RequestedExtent {
+            duration: extent.duration.or(extent.samples.is_none().then_some(DURATION)),
+            rounds: args.reasons.rounds(extent.rounds),
+            ..extent
+        },
     }
 }

@@ -2,7 +2,7 @@
 
 use howlate_measure::is_allowed;
 use howlate_model::{AsText, CombinationRefusal, Notifier};
-use howlate_plan::{NotifyChoices, Plan, PlanError, deduplicate};
+use howlate_plan::{NotifyChoices, Plan, PlanError, RequestedExtent, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
@@ -33,7 +33,7 @@ fn plan_for_share(
 ) -> Result<Plan, PlanError> {
     let measuring = &args.measuring;
     let gap = args.after.iter().max().map_or(1, |gap| gap.as_nanos().max(1));
-    let notifiers = args.notifiers();
+    let (notifiers, extent) = (args.notifiers(), measuring.extent.requested());
     let choices = NotifyChoices {
         circumstances: measuring.factors.circumstances(seed),
         refused: notifiers.iter().filter_map(|notifier| refusal(*notifier)).collect(),
@@ -44,11 +44,15 @@ fn plan_for_share(
         pairs: args.pairs(),
         cpus: environment.system.cpus.clone(),
         round_trip: args.round_trip,
-        samples: share
-            .map_or(measuring.extent.samples, |share| Some((share.duration.as_nanos() / gap).max(1))),
-        warm_up: measuring.extent.warm_up,
-        duration: share.map_or(measuring.extent.duration, |share| Some(share.duration)),
-        rounds: share.map_or(measuring.extent.rounds, |share| Some(share.rounds)),
+        extent: match share {
+            None => extent,
+            Some(ConditionShare { duration, rounds }) => RequestedExtent {
+                samples: Some((duration.as_nanos() / gap).max(1)),
+                duration: Some(duration),
+                rounds: Some(rounds),
+                ..extent
+            },
+        },
     };
     let plan = choices.plan(&environment.machine())?;
     Ok(measuring.with_cut_off(plan))

@@ -1,7 +1,7 @@
 //! `howlate` without a command: the quick look.
 
 use howlate_model::{Condition, EndReason, Finding, Load, Policy, Span};
-use howlate_plan::{CommonChoices, CyclicChoices};
+use howlate_plan::{CommonChoices, CyclicChoices, RequestedExtent};
 use howlate_render::{Detail, quick};
 use howlate_trace::{Choice, Tier, open};
 
@@ -102,9 +102,9 @@ fn choices(realtime: Option<Policy>, may_trace: bool) -> CyclicChoices {
         cpus: None,
         seed: fastrand::u64(..1_000_000),
     };
+    let duration = Some(Span::from_nanos(MEASURED.as_nanos() / (2 * variants)));
     CyclicChoices {
-        duration: Some(Span::from_nanos(MEASURED.as_nanos() / (2 * variants))),
-        rounds: Some(ROUNDS),
+        extent: RequestedExtent { duration, rounds: Some(ROUNDS), ..RequestedExtent::default() },
         ..CyclicChoices::single_thread(circumstances)
     }
 }

@@ -1,7 +1,7 @@
 //! `howlate sleep`: measures how late single sleeps end.
 
 use howlate_linux::dma_latency::DmaLatency;
-use howlate_plan::{Plan, PlanError, SleepChoices, StepChoices, deduplicate};
+use howlate_plan::{Plan, PlanError, RequestedExtent, SleepChoices, StepChoices, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
@@ -34,15 +34,17 @@ fn plan_for_share(
     if args.steps {
         return Ok(measuring.with_cut_off(steps(args, seed).plan(&environment.machine())?));
     }
+    let extent = measuring.extent.requested();
     let choices = SleepChoices {
         circumstances: measuring.factors.circumstances(seed),
         sleepers: deduplicate(&args.calls()),
         clocks: deduplicate(&args.clock.clocks),
         lengths: deduplicate(&args.lengths()),
-        samples: measuring.extent.samples,
-        warm_up: measuring.extent.warm_up,
-        duration: share.map_or(measuring.extent.duration, |share| Some(share.duration)),
-        rounds: share.map_or(args.reasons.rounds(measuring.extent.rounds), |share| Some(share.rounds)),
+        extent: RequestedExtent {
+            duration: share.map_or(extent.duration, |share| Some(share.duration)),
+            rounds: share.map_or(args.reasons.rounds(extent.rounds), |share| Some(share.rounds)),
+            ..extent
+        },
     };
     let mut screen = terminal::screen(measuring.output.printing.quiet);
     environment.prepare(&choices.sleepers, |doing| screen.iter_mut().for_each(|screen| screen.show(doing)));
@@ -61,9 +63,7 @@ fn steps(args: &SleepArgs, seed: u64) -> StepChoices {
         sleepers: deduplicate(&args.calls()),
         clocks: deduplicate(&args.clock.clocks),
         cpus: circumstances.cpus,
-        samples: measuring.extent.samples,
-        warm_up: measuring.extent.warm_up,
-        rounds: measuring.extent.rounds,
+        extent: measuring.extent.requested(),
         seed,
         dma_latency_refused: DmaLatency::hold(0).err().map(Into::into),
     }

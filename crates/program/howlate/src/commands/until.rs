@@ -1,6 +1,6 @@
 //! `--until`: measurements that go on until a figure is known.
 
-use howlate_plan::{CyclicChoices, Plan, PlanError};
+use howlate_plan::{CyclicChoices, Plan, PlanError, RequestedExtent};
 use howlate_render::until_announcement;
 use howlate_session::{ConditionShare, GoalError, SessionError};
 
@@ -28,7 +28,8 @@ pub(super) fn plan(
 pub(super) fn limited_to_share(choices: CyclicChoices, share: Option<ConditionShare>) -> CyclicChoices {
     match share {
         Some(ConditionShare { duration, rounds }) => {
-            CyclicChoices { duration: Some(duration), rounds: Some(rounds), ..choices }
+            let extent = RequestedExtent { duration: Some(duration), rounds: Some(rounds), ..choices.extent };
+            CyclicChoices { extent, ..choices }
         }
         None => choices,
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use howlate_analyse::{Analysis, SavedAs};
 use howlate_model::{Load, Policy, Span};
-use howlate_plan::{CommonChoices, CyclicChoices};
+use howlate_plan::{CommonChoices, CyclicChoices, RequestedExtent};
 use howlate_render as render;
 
 use super::formats::answer;
@@ -70,8 +70,11 @@ fn choices(realtime: Option<Policy>) -> CyclicChoices {
         seed: fastrand::u64(..1_000_000),
     };
     CyclicChoices {
-        duration: Some(PER_CONDITION),
-        rounds: Some(ROUNDS),
+        extent: RequestedExtent {
+            duration: Some(PER_CONDITION),
+            rounds: Some(ROUNDS),
+            ..RequestedExtent::default()
+        },
         ..CyclicChoices::single_thread(circumstances)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitStatus, Error> {
         condition: &plan.conditions[0],
         confidence: args.confidence.0,
         turn_ns: turn,
-        rounds: choices.rounds.unwrap_or_default(),
+        rounds: choices.extent.rounds.unwrap_or_default(),
         false_alarms: &alarms,
     };
     let is_json = args.output_format() == ComparisonFormat::Json;
@@ -71,11 +71,11 @@ fn choices(args: &CyclicArgs, duration: Span) -> (CyclicChoices, Span) {
     choices.circumstances.loads.truncate(1);
     choices.mechanisms = vec![choices.mechanisms[0]; 2];
     choices.periods.truncate(1);
-    choices.samples = None;
+    choices.extent.samples = None;
     let turn = choices.periods[0].times(WAKEUPS);
     let rounds = duration.as_nanos() / (2 * turn.plus(TURN_OVERHEAD).as_nanos()).max(1);
-    choices.rounds = Some(u32::try_from(rounds.max(u64::from(MIN_ROUNDS))).unwrap_or(u32::MAX));
-    choices.duration = Some(turn.times(rounds.max(u64::from(MIN_ROUNDS))));
+    choices.extent.rounds = Some(u32::try_from(rounds.max(u64::from(MIN_ROUNDS))).unwrap_or(u32::MAX));
+    choices.extent.duration = Some(turn.times(rounds.max(u64::from(MIN_ROUNDS))));
     (choices, turn)
 }
 
