@@ -2,6 +2,25 @@
 
 use crate::{Distribution, IdleCpu, MonotonicTime, Occupant, Policy, Span, TracedSleep, TracerRefusal};
 
+/// A thread as it was when it ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunningThread {
+    /// Its thread id, `gettid(2)`.
+    pub tid: u32,
+    /// Its process id.
+    pub pid: u32,
+    /// User id.
+    pub uid: u32,
+    /// Id of its control group in the unified hierarchy; 0 if unknown.
+    pub cgroup: u64,
+    /// Thread name.
+    pub name: String,
+    /// Process name.
+    pub process: String,
+    /// `None` if it has further parameters, as `SCHED_DEADLINE` has.
+    pub policy: Option<Policy>,
+}
+
 /// A thread ran later than allowed: it had waited for a CPU, or its timer was late.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LateWait {
@@ -9,18 +28,8 @@ pub struct LateWait {
     pub sleep: TracedSleep,
     /// From the timer's time to running; if no timer woke it, from runnable to running.
     pub late: Span,
-    /// Process id of the thread that waited.
-    pub pid: u32,
-    /// Thread name.
-    pub name: String,
-    /// Process name.
-    pub process: String,
-    /// User id.
-    pub uid: u32,
-    /// Id of its control group in the unified hierarchy; 0 if unknown.
-    pub cgroup: u64,
-    /// `None` if it has further parameters, as `SCHED_DEADLINE` has.
-    pub policy: Option<Policy>,
+    /// The thread that waited.
+    pub thread: RunningThread,
     /// Whether it was preempted; otherwise it was woken.
     pub preempted: bool,
     /// The other CPU that was idle longest meanwhile; `None` if none was, or if that is not known.
@@ -30,6 +39,7 @@ pub struct LateWait {
 /// An event loop did not come back to its events for longer than allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventLoopStall {
+    pub thread: RunningThread,
     /// When the thread returned from waiting for events, in `epoll_wait(2)` or one of its variants.
     pub from: MonotonicTime,
     /// When it waited for events again.
@@ -38,20 +48,8 @@ pub struct EventLoopStall {
     pub running: Span,
     /// Time ready, waiting for a CPU.
     pub ready: Span,
-    /// See [`LateWait::cgroup`].
-    pub cgroup: u64,
-    pub tid: u32,
-    pub pid: u32,
-    /// User id.
-    pub uid: u32,
     /// The CPU on which it came back.
     pub cpu: u32,
-    /// See [`LateWait::policy`].
-    pub policy: Option<Policy>,
-    /// Thread name.
-    pub name: String,
-    /// Process name.
-    pub process: String,
 }
 
 impl EventLoopStall {
@@ -79,7 +77,7 @@ pub struct CpuTimeline {
 pub struct WaitGroup {
     pub process: String,
     pub uid: u32,
-    /// See [`LateWait::cgroup`].
+    /// See [`RunningThread::cgroup`].
     pub cgroup: u64,
     /// Numeric policy, as in `sched_setscheduler(2)`.
     pub policy: u32,

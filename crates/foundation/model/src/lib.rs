@@ -113,7 +113,9 @@ pub use injected_cause::{InjectedCause, MonotonicInterval};
 pub use knob::{PermanentSetting, SettingScope};
 pub use knob::{SettingWrite, SettingWriteKind, TunedKnobs};
 pub use late_threshold::{LateThreshold, LateThresholdError};
-pub use late_wait::{CpuTimeline, EventLoopStall, LateWait, LateWaitStats, MissingProbes, WaitGroup};
+pub use late_wait::{
+    CpuTimeline, EventLoopStall, LateWait, LateWaitStats, MissingProbes, RunningThread, WaitGroup,
+};
 pub use ledger::{CauseBlock, CauseShare, ENTRIES_KEPT, LateCauses, Ledger, OTHERS, Pid, UndecomposedReason};
 pub use limit::{Limit, LimitError, LimitScope, LimitStatistic};
 pub use line::Reference;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use howlate_analyse::cause::decompose;
 use howlate_model::{
     Cause, CauseKind, EventLoopStall, Incident, IncidentCause, IncidentKind, LateThread, LateWait,
-    MonotonicTime, Part, Policy, Segment, Span, WakeSource, Wakeup, WakeupBreakdown,
+    MonotonicTime, Part, RunningThread, Segment, Span, WakeSource, Wakeup, WakeupBreakdown,
 };
 
 use crate::thread_owner::{ThreadOwner, ThreadOwners};
@@ -23,16 +23,7 @@ pub(crate) fn incident(wait: &LateWait, at: String, owners: &mut ThreadOwners) -
     let ran = wait.sleep.switched_in?;
     let wakeup = Wakeup { expected: ran.minus(wait.late), ran };
     let explained = decompose(wakeup, None, std::slice::from_ref(&wait.sleep), false)?.wakeup;
-    let thread = LateThread {
-        name: wait.name.clone(),
-        process: wait.process.clone(),
-        pid: wait.pid,
-        tid: wait.sleep.tid,
-        command: owners.command(wait.sleep.tid, &wait.name, ran),
-        uid: wait.uid,
-        group: owners.group(wait.cgroup, wait.pid, ran),
-        policy: wait.policy,
-    };
+    let thread = late_thread(&wait.thread, ran, owners);
     let causes = causes_of(&explained.parts, wait.late, owners);
     let parts = few_parts(explained);
     let kind = match wait.sleep.woken_by {
@@ -58,6 +49,20 @@ pub(crate) fn incident(wait: &LateWait, at: String, owners: &mut ThreadOwners) -
     })
 }
 
+/// The thread, which ran `at` that time, with what is known of its process.
+fn late_thread(thread: &RunningThread, at: MonotonicTime, owners: &mut ThreadOwners) -> LateThread {
+    LateThread {
+        name: thread.name.clone(),
+        process: thread.process.clone(),
+        pid: thread.pid,
+        tid: thread.tid,
+        command: owners.command(thread.tid, &thread.name, at),
+        uid: thread.uid,
+        group: owners.group(thread.cgroup, thread.pid, at),
+        policy: thread.policy,
+    }
+}
+
 /// Incident of an event loop that returned `at`, as date and time. Its time is its own work, blocking, and waiting
 /// for a CPU; their order is unknown.
 pub(crate) fn incident_away(away: &EventLoopStall, at: String, owners: &mut ThreadOwners) -> Incident {
@@ -69,21 +74,12 @@ pub(crate) fn incident_away(away: &EventLoopStall, at: String, owners: &mut Thre
     let (mut from, whole) = (away.from, away.length());
     let mut parts = Vec::new();
     for (part, kind, ns) in spent.into_iter().filter(|(.., ns)| !ns.is_zero()) {
-        let pid = (kind == CauseKind::LongWork).then_some(away.tid);
+        let pid = (kind == CauseKind::LongWork).then_some(away.thread.tid);
         let cause = Cause::new(part, kind, String::new());
         parts.push(Segment { cause, pid, from, ns, merged: true });
         from = from.plus(ns);
     }
-    let thread = LateThread {
-        name: away.name.clone(),
-        process: away.process.clone(),
-        pid: away.pid,
-        tid: away.tid,
-        command: owners.command(away.tid, &away.name, away.until),
-        uid: away.uid,
-        group: owners.group(away.cgroup, away.pid, away.until),
-        policy: away.policy,
-    };
+    let thread = late_thread(&away.thread, away.until, owners);
     Incident {
         at,
         at_ns: away.until,
@@ -147,43 +143,18 @@ fn nameless(kind: CauseKind, took: Span, whole: Span) -> IncidentCause {
 /// Time taken by a thread, and the thread's owner.
 struct ThreadTime {
     part: Segment,
-    owner: CommonOwner,
+    owner: ThreadOwner,
 }
 
-/// Owner of one or several threads, as far as known and common to all.
-#[derive(Clone, Default)]
-struct CommonOwner {
-    pid: Option<u32>,
-    process: Option<String>,
-    command: Option<String>,
-    group: Option<String>,
-    policy: Option<Policy>,
-}
-
-impl From<ThreadOwner> for CommonOwner {
-    fn from(owner: ThreadOwner) -> Self {
-        let ThreadOwner { pid, process, command, group, policy } = owner;
-        Self { pid: Some(pid), process: Some(process), command, group, policy }
-    }
-}
-
-impl CommonOwner {
-    /// Owner of the thread that had the CPU in a part of a wait, which ended at `until`.
-    fn of(part: &Segment, until: MonotonicTime, owners: &mut ThreadOwners) -> Self {
-        // Of a merged part it is not known when it was.
-        let at = if part.merged { until } else { part.from };
-        let owner = part.pid.and_then(|tid| owners.of_seen_thread(tid, &part.cause.name, at));
-        let mut common = owner.map(Self::from).unwrap_or_default();
-        // Its policy is another one by now.
-        common.policy = common.policy.filter(|policy| policy.is_realtime() == part.cause.real_time);
-        common
-    }
-
-    fn keep_common(&mut self, other: &Self) {
-        self.pid = self.pid.filter(|pid| other.pid == Some(*pid));
-        self.group = self.group.take().filter(|group| other.group.as_ref() == Some(group));
-        self.policy = self.policy.filter(|policy| other.policy == Some(*policy));
-    }
+/// Owner of the thread that had the CPU in a part of a wait, which ended at `until`.
+fn owner_of(part: &Segment, until: MonotonicTime, owners: &mut ThreadOwners) -> ThreadOwner {
+    let Some(tid) = part.pid else { return ThreadOwner::default() };
+    // Of a merged part it is not known when it was.
+    let at = if part.merged { until } else { part.from };
+    let owner = owners.of_seen_thread(tid, &part.cause.name, at);
+    // Another policy than it had then is a new one.
+    let policy = owner.policy.filter(|policy| policy.is_realtime() == part.cause.real_time);
+    ThreadOwner { policy, ..owner }
 }
 
 /// Sums of the parts by cause and thread. Many threads of one name are summed by program.
@@ -209,7 +180,7 @@ fn by_thread(parts: &[Segment], owners: &mut ThreadOwners) -> Vec<ThreadTime> {
     places.keys().for_each(|(cause, _)| *threads.entry(cause).or_default() += 1);
     let (mut sums, mut places): (Vec<ThreadTime>, HashMap<_, usize>) = Default::default();
     for segment in &all {
-        let owner = CommonOwner::of(segment, until, owners);
+        let owner = owner_of(segment, until, owners);
         let has_many_threads = threads.get(&segment.cause).is_some_and(|threads| *threads > APART);
         let pid = segment.pid.filter(|_| !has_many_threads);
         // Equal process name and script mean one program.
@@ -275,6 +246,11 @@ mod tests {
 
     use super::*;
 
+    fn worker() -> RunningThread {
+        let (name, process) = ("worker".into(), "server".into());
+        RunningThread { tid: 7, pid: 6, uid: 5, cgroup: 0, name, process, policy: None }
+    }
+
     /// A wait from 1000 ns on, with the occupants of the CPU and their times.
     fn waited(occupants: &[(HolderKind, &str, u32, u64)]) -> LateWait {
         let whole: u64 = occupants.iter().map(|(.., ns)| ns).sum();
@@ -294,18 +270,7 @@ mod tests {
             cpu: 3,
             ..TracedSleep::new(7, MonotonicTime::from_nanos(1_000), by)
         };
-        LateWait {
-            sleep,
-            late: Span::from_nanos(whole),
-            pid: 6,
-            name: "worker".into(),
-            process: "server".into(),
-            uid: 5,
-            cgroup: 0,
-            policy: None,
-            preempted: true,
-            idle_cpu: None,
-        }
+        LateWait { sleep, late: Span::from_nanos(whole), thread: worker(), preempted: true, idle_cpu: None }
     }
 
     fn incident_of(wait: &LateWait) -> Incident {
@@ -347,20 +312,8 @@ mod tests {
     fn an_event_loop_was_at_work_blocked_and_without_a_cpu() {
         let at = MonotonicTime::from_nanos;
         let (running, ready) = (Span::from_nanos(500), Span::from_nanos(100));
-        let away = EventLoopStall {
-            from: at(1_000),
-            until: at(2_000),
-            running,
-            ready,
-            cgroup: 0,
-            tid: 7,
-            pid: 6,
-            uid: 5,
-            cpu: 3,
-            policy: None,
-            name: "worker".into(),
-            process: "server".into(),
-        };
+        let (from, until) = (at(1_000), at(2_000));
+        let away = EventLoopStall { thread: worker(), from, until, running, ready, cpu: 3 };
         let found = incident_away(&away, "then".into(), &mut ThreadOwners::new(Root::at("/nonexistent")));
         let parts: Vec<_> = found
             .parts

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::explain::by_kind;
 use crate::requests::{OfferedMemory, is_own};
-use crate::thread_owner::ThreadOwners;
+use crate::thread_owner::{ThreadOwner, ThreadOwners};
 
 /// Maximum programs: reading more would take time from the other threads. Of these, maximum programs of users other
 /// than root and this one, and of one such user.
@@ -231,11 +231,9 @@ impl MissedTurn {
         let (peer, pid, tid, uid) = (*peer, *pid, *tid, peer.uid);
         // The thread id may be reused or wrong: never report the name of a thread of another program.
         let is_own_thread = is_of(&Status::read(&Root::live(), tid), pid, peer);
-        let owner = is_own_thread.then(|| owners.of_thread(tid)).flatten();
-        let ended = || "(ended)".to_owned();
-        let process = owner.as_ref().map_or_else(ended, |owner| owner.process.clone());
-        let (group, policy, command) =
-            owner.map_or((None, None, None), |owner| (owner.group, owner.policy, owner.command));
+        let owner = if is_own_thread { owners.of_thread(tid) } else { ThreadOwner::default() };
+        let ThreadOwner { process, group, policy, command, .. } = owner;
+        let process = process.unwrap_or_else(|| "(ended)".to_owned());
         let (name, cpu) = if is_own_thread { name_and_cpu(tid) } else { (None, None) };
         let turn = LateIteration { name: loop_name.clone(), period: *period, spans: missed.spans };
         Incident {

@@ -620,12 +620,12 @@ impl BlackboxRecorder<'_> {
 
 fn includes_wait(filter: &ThreadFilter, wait: &LateWait, owners: &mut ThreadOwners) -> bool {
     let needs_group = !filter.cgroup.is_empty() || !filter.unit.is_empty();
-    let at = wait.sleep.switched_in.unwrap_or_default();
-    let group = if needs_group { owners.group(wait.cgroup, wait.pid, at) } else { None };
+    let (thread, at) = (&wait.thread, wait.sleep.switched_in.unwrap_or_default());
+    let group = if needs_group { owners.group(thread.cgroup, thread.pid, at) } else { None };
     filter.includes(&ThreadProperties {
-        names: &[&wait.process, &wait.name],
-        uid: wait.uid,
-        policy: policy_name(wait.policy),
+        names: &[&thread.process, &thread.name],
+        uid: thread.uid,
+        policy: policy_name(thread.policy),
         group: group.as_deref(),
     })
 }

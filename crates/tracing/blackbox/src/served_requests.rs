@@ -11,7 +11,7 @@ use howlate_model::{
 use howlate_watch_session::AttachError;
 
 use crate::explain::{causes_of, few_parts};
-use crate::thread_owner::ThreadOwners;
+use crate::thread_owner::{ThreadOwner, ThreadOwners};
 
 /// Most late requests between two readings, which are a fifth of a second apart; others count as left out.
 const MOST_LATE: usize = 1_000;
@@ -124,8 +124,7 @@ impl LateRequest {
         let AnsweredRequest { socket, arrived, answered, .. } = request;
         let latency = answered.since(arrived);
         let owner = owners.of_seen_thread(thread.tid, &thread.name, answered);
-        let (command, group, policy) =
-            owner.map_or((None, None, None), |owner| (owner.command, owner.group, owner.policy));
+        let ThreadOwner { command, group, policy, .. } = owner;
         let thread = LateThread { command, group, policy, ..thread };
         let breakdown = request.parts.unwrap_or_else(|_| not_seen(arrived, answered));
         let causes = causes_of(&breakdown.parts, latency, owners);

@@ -49,8 +49,7 @@ pub(crate) fn snap_lines(
 
 /// An ended process is named after its thread.
 fn program(request: &SnapRequest, owners: &mut ThreadOwners) -> SnapProgram {
-    let process =
-        owners.of_thread(request.peer.pid).map_or_else(|| request.thread.clone(), |origin| origin.process);
+    let process = owners.of_thread(request.peer.pid).process.unwrap_or_else(|| request.thread.clone());
     SnapProgram { process, pid: request.peer.pid, uid: request.peer.uid }
 }
 

@@ -14,17 +14,26 @@ const VALID_FOR: Span = Span::from_secs(5);
 const WALK_INTERVAL: Span = Span::from_secs(5);
 const MAX_THREADS: usize = 4_096;
 
-/// Process, control group and policy of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Process, control group and policy of a thread, or of several, as far as they are known and common to all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadOwner {
-    pub(crate) pid: u32,
+    pub(crate) pid: Option<u32>,
     /// Comm of the process.
-    pub(crate) process: String,
+    pub(crate) process: Option<String>,
     /// Script of the process, if its comm is an interpreter's.
     pub(crate) command: Option<String>,
     /// Path of the control group.
     pub(crate) group: Option<String>,
     pub(crate) policy: Option<Policy>,
+}
+
+impl ThreadOwner {
+    /// Of two threads of one program.
+    pub(crate) fn keep_common(&mut self, other: &Self) {
+        self.pid = self.pid.filter(|pid| other.pid == Some(*pid));
+        self.group = self.group.take().filter(|group| other.group.as_ref() == Some(group));
+        self.policy = self.policy.filter(|policy| other.policy == Some(*policy));
+    }
 }
 
 /// What was read of a thread.
@@ -35,7 +44,7 @@ struct ThreadEntry {
     stat: Option<ProcessStat>,
     /// Comm of the thread.
     name: String,
-    owner: Option<ThreadOwner>,
+    owner: ThreadOwner,
 }
 
 impl ThreadEntry {
@@ -72,19 +81,16 @@ impl ThreadOwners {
         }
     }
 
-    /// `None` if the thread has ended.
-    pub(crate) fn of_thread(&mut self, tid: u32) -> Option<ThreadOwner> {
+    /// Nothing is known if the thread has ended.
+    pub(crate) fn of_thread(&mut self, tid: u32) -> ThreadOwner {
         self.entry(tid).owner.clone()
     }
 
-    /// Owner of a thread that was seen `at` that time, by that name. `None` if it has ended since: another may have its id.
-    pub(crate) fn of_seen_thread(&mut self, tid: u32, name: &str, at: MonotonicTime) -> Option<ThreadOwner> {
+    /// Owner of a thread that was seen `at` that time, by that name. Nothing is known if it has ended since: another may have its id.
+    pub(crate) fn of_seen_thread(&mut self, tid: u32, name: &str, at: MonotonicTime) -> ThreadOwner {
         let ahead = self.ahead;
         let entry = self.entry(tid);
-        if !entry.existed(Some(name), at, ahead) {
-            return None;
-        }
-        entry.owner.clone()
+        if entry.existed(Some(name), at, ahead) { entry.owner.clone() } else { ThreadOwner::default() }
     }
 
     /// What is known of the thread that has this id now.
@@ -104,7 +110,7 @@ impl ThreadOwners {
             match self.threads.get_mut(&tid) {
                 Some(entry) if is_same(entry) || has_ended(entry) => entry.checked = now,
                 _ => {
-                    let owner = self.look(tid, stat.as_ref());
+                    let owner = self.look(tid, stat.as_ref()).unwrap_or_default();
                     self.threads.insert(tid, ThreadEntry { read: now, checked: now, stat, name, owner });
                 }
             }
@@ -116,18 +122,20 @@ impl ThreadOwners {
         self.root.read(&format!("/proc/{tid}/comm")).unwrap_or_default()
     }
 
+    /// `None` if it has ended.
     fn look(&self, tid: u32, stat: Option<&ProcessStat>) -> Option<ThreadOwner> {
         let pid = Status::read(&self.root, tid).process()?;
         let process = self.root.read(&format!("/proc/{pid}/comm")).ok()?;
         let policy = stat.and_then(ProcessStat::policy);
         let command = self.root.read(&format!("/proc/{pid}/cmdline")).ok();
         let command = command.and_then(|line| script_name(&process, &line));
+        let (pid, process) = (Some(pid), Some(process));
         Some(ThreadOwner { pid, process, command, group: self.group_of_process(tid), policy })
     }
 
     /// Script of the process of a thread that was seen `at` that time, if its comm is an interpreter's.
     pub(crate) fn command(&mut self, tid: u32, name: &str, at: MonotonicTime) -> Option<String> {
-        self.of_seen_thread(tid, name, at)?.command
+        self.of_seen_thread(tid, name, at).command
     }
 
     /// Path of the control group with this id, otherwise of the process, which was seen `at` that time: until systemd has the unified
@@ -189,7 +197,7 @@ mod tests {
         let mut owners = ThreadOwners::new(Root::at(folder.path()));
         let mut at = |second: i64| {
             owners.at(MonotonicTime::from_nanos(second * 1_000_000_000));
-            owners.of_thread(8).map(|owner| owner.process)
+            owners.of_thread(8).process
         };
         assert_eq!(at(1).as_deref(), Some("first"));
         write("second");
@@ -214,9 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let second = |second: i64| MonotonicTime::from_nanos(second * 1_000_000_000);
         let mut owners = ThreadOwners::new(Root::at(folder.path()));
-        let seen = |owners: &mut ThreadOwners, name: &str, at| {
-            owners.of_seen_thread(8, name, at).map(|owner| owner.process)
-        };
+        let seen = |owners: &mut ThreadOwners, name: &str, at| owners.of_seen_thread(8, name, at).process;
         machine(folder.path(), "hog", 0);
         owners.at(second(3));
         assert_eq!(seen(&mut owners, "hog", second(2)).as_deref(), Some("hog"));
@@ -228,7 +234,7 @@ mod tests {
         owners.at(second(4));
         assert_eq!(seen(&mut owners, "hog", second(2)), None);
         assert_eq!((owners.command(8, "hog", second(2)), owners.group(0, 8, second(2))), (None, None));
-        assert_eq!(owners.of_thread(8).map(|owner| owner.process).as_deref(), Some("innocent"));
+        assert_eq!(owners.of_thread(8).process.as_deref(), Some("innocent"));
     }
 
     #[test]
@@ -239,7 +245,7 @@ mod tests {
             let at = MonotonicTime::from_nanos(second * 1_000_000_000);
             machine(folder.path(), name, 0);
             owners.at(at);
-            owners.of_seen_thread(8, name, at).map(|owner| owner.process)
+            owners.of_seen_thread(8, name, at).process
         };
         assert_eq!(process_at(1, "sh").as_deref(), Some("sh"));
         assert_eq!(process_at(2, "hog").as_deref(), Some("hog"));

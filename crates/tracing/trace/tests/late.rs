@@ -13,7 +13,8 @@ use std::time::Duration;
 use howlate_linux::posix_timer::PosixTimer;
 use howlate_linux::{clock, sched, thread as linux_thread};
 use howlate_model::{
-    CpuSet, HolderKind, LateWait, Latency, Policy, Priority, Span, TracerRefusal, WaitClock, WakeSource,
+    CpuSet, HolderKind, LateWait, Latency, MonotonicTime, Policy, Priority, Span, TracerRefusal, WaitClock,
+    WakeSource,
 };
 use howlate_testing::skip;
 use howlate_trace::{LateReader, LateThresholds};
@@ -30,13 +31,10 @@ const TIMES: u32 = 20;
 /// Ring size: far more events than happen meanwhile.
 const RING_EVENTS: u32 = 16_384;
 
-/// A real-time thread takes the CPU of an ordinary thread that waits in the way that `prepare` sets up, and keeps it: returns the ids of
-/// both, and start and end of each occupation. `look` reads the events. Their CPU never idles meanwhile: some virtual machines raise no event
+/// A real-time thread takes the CPU of a normal thread that waits in the way that `prepare` sets up, and keeps it. `look` reads the
+/// events. Their CPU never idles meanwhile: some virtual machines raise no event
 /// for the switch that ends idle.
-fn delay_thread<W: FnMut()>(
-    prepare: impl FnOnce() -> W + Send + 'static,
-    mut look: impl FnMut(),
-) -> (u32, u32, Vec<(i64, i64)>) {
+fn delay_thread<W: FnMut()>(prepare: impl FnOnce() -> W + Send + 'static, mut look: impl FnMut()) -> Delay {
     let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().next());
     let (to_me, ids) = channel();
     let is_over = Arc::new(AtomicBool::new(false));
@@ -57,9 +55,11 @@ fn delay_thread<W: FnMut()>(
             sched::bind(&cpu).unwrap();
             let mut wait = prepare();
             to_me.send((0, linux_thread::id())).unwrap();
+            let waits_since = clock::now();
             while !ends.load(Ordering::Relaxed) {
                 wait();
             }
+            waits_since
         })
     }
     .unwrap();
@@ -85,11 +85,23 @@ fn delay_thread<W: FnMut()>(
         look();
     }
     is_over.store(true, Ordering::Relaxed);
-    sleeper.join().unwrap();
+    let waits_since = sleeper.join().unwrap();
     awake.join().unwrap();
     let turns = hog.join().unwrap();
     look();
-    (both[0].1, both[1].1, turns)
+    Delay { victim: both[0].1, waits_since, hog: both[1].1, turns }
+}
+
+/// A thread that was delayed, and the thread that delayed it.
+struct Delay {
+    /// Its id.
+    victim: u32,
+    /// When it was ready to wait as it was to; before, it also waits for others.
+    waits_since: MonotonicTime,
+    /// The id of the other one.
+    hog: u32,
+    /// Start and end of each occupation by the hog.
+    turns: Vec<(i64, i64)>,
 }
 
 /// Two tests would delay each other.
@@ -188,13 +200,9 @@ fn a_wait_for_a_timer_is_late_since_it_was_due() {
     assert_late_since_due(&mut reader, "a signal of a POSIX timer", signalled);
 }
 
-/// A thread that was delayed, and the thread that delayed it.
+/// A thread that was delayed.
 struct DelayedThread {
-    /// The ids of both.
-    victim: u32,
-    hog: u32,
-    /// Start and end of each occupation by the hog.
-    turns: Vec<(i64, i64)>,
+    delay: Delay,
     /// Late waits of all threads meanwhile.
     waits_seen: Vec<LateWait>,
 }
@@ -210,33 +218,34 @@ fn delay_and_read<W: FnMut()>(
 ) -> Option<DelayedThread> {
     for _ in 0..TRIES {
         let (mut waits_seen, mut unseen): (Vec<LateWait>, u64) = (Vec::new(), 0);
-        let (victim, hog, turns) = delay_thread(prepare, || {
+        let delay = delay_thread(prepare, || {
             let (read, waits) = reader.read(|_| true, |all| all).unwrap();
             waits_seen.extend(waits);
             unseen += read.unseen;
         });
         let is_by_timer = |wait: &LateWait| matches!(wait.sleep.woken_by, WakeSource::Timer(_));
         let is_hidden =
-            unseen > 0 && waits_seen.iter().any(|wait| wait.sleep.tid == victim && !is_by_timer(wait));
+            unseen > 0 && waits_seen.iter().any(|wait| wait.sleep.tid == delay.victim && !is_by_timer(wait));
         if !is_hidden {
-            return Some(DelayedThread { victim, hog, turns, waits_seen });
+            return Some(DelayedThread { delay, waits_seen });
         }
     }
     skip("this machine was stopped so often that each time it hid events of what was held up");
     None
 }
 
-/// Each delayed wait is late since its timer was due. A thread that waits for its first turn has no name of its own yet, and no timer.
+/// Each delayed wait is late since its timer was due.
 fn assert_late_since_due<W: FnMut()>(
     reader: &mut LateReader,
     what: &str,
     prepare: impl Fn() -> W + Copy + Send + 'static,
 ) {
-    let Some(DelayedThread { victim, turns, waits_seen, .. }) = delay_and_read(reader, prepare) else {
+    let Some(DelayedThread { delay, waits_seen }) = delay_and_read(reader, prepare) else {
         return;
     };
+    let Delay { victim, waits_since, turns, .. } = delay;
     let is_of_a_timer =
-        |wait: &&LateWait| wait.sleep.tid == victim && wait.name == "victim" && !wait.preempted;
+        |wait: &&LateWait| wait.sleep.tid == victim && wait.sleep.waking >= waits_since && !wait.preempted;
     let own_waits: Vec<&LateWait> = waits_seen.iter().filter(is_of_a_timer).collect();
     assert!(own_waits.len() * 2 > turns.len(), "{what}: {} of {}", own_waits.len(), turns.len());
     for wait in own_waits {
@@ -250,9 +259,10 @@ fn assert_late_since_due<W: FnMut()>(
 #[test]
 fn the_occupant_is_named_once_per_wait() {
     let Some((mut reader, _alone)) = reader() else { return };
-    let Some(DelayedThread { victim, hog, turns, waits_seen }) = delay_and_read(&mut reader, sleeping) else {
+    let Some(DelayedThread { delay, waits_seen }) = delay_and_read(&mut reader, sleeping) else {
         return;
     };
+    let Delay { victim, hog, turns, .. } = delay;
     let own_waits: Vec<&LateWait> = waits_seen.iter().filter(|wait| wait.sleep.tid == victim).collect();
     let during = |wait: &&&LateWait, (began, ended): (i64, i64)| {
         wait.sleep.waking.as_nanos() < ended && wait.sleep.switched_in.unwrap().as_nanos() > began

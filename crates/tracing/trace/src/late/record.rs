@@ -2,8 +2,8 @@
 
 use howlate_linux::sched;
 use howlate_model::{
-    CpuSet, EventLoopStall, Expiry, HolderKind, IdleCpu, LateWait, MonotonicTime, Occupant, Policy, Span,
-    TracedSleep, WakeSource,
+    CpuSet, EventLoopStall, Expiry, HolderKind, IdleCpu, LateWait, MonotonicTime, Occupant, Policy,
+    RunningThread, Span, TracedSleep, WakeSource,
 };
 
 use super::idle_cpu::{QueuedTime, idle_longest};
@@ -41,37 +41,23 @@ fn parse_away(bytes: &[u8]) -> Option<EventLoopStall> {
     let mut fields = FieldReader(bytes);
     let (from, until) = (fields.time()?, fields.time()?);
     let (running, ready) = (fields.span()?, fields.span()?);
-    let ThreadInfo { cgroup, tid, pid, uid, cpu, policy, name, process } = ThreadInfo::parse(&mut fields)?;
+    let (thread, cpu) = parse_thread(&mut fields)?;
     // The two clocks may differ slightly.
     let length = until.since(from);
     let running = running.min(length);
     let ready = ready.min(length.minus(running));
-    Some(EventLoopStall { from, until, running, ready, cgroup, tid, pid, uid, cpu, policy, name, process })
+    Some(EventLoopStall { thread, from, until, running, ready, cpu })
 }
 
-/// `struct whose` of `bpf/late.h`.
-#[derive(Clone, Debug)]
-struct ThreadInfo {
-    cgroup: u64,
-    tid: u32,
-    pid: u32,
-    uid: u32,
-    cpu: u32,
-    policy: Option<Policy>,
-    name: String,
-    process: String,
-}
-
-impl ThreadInfo {
-    fn parse(fields: &mut FieldReader<'_>) -> Option<Self> {
-        let (cgroup, tid, pid) = (fields.u64()?, fields.u32()?, fields.u32()?);
-        let (uid, cpu) = (fields.u32()?, fields.u32()?);
-        let (policy, priority, nice, _) =
-            (fields.u32()?, fields.u32()?, fields.u32()?.cast_signed(), fields.u32()?);
-        let (name, process) = (fields.comm()?, fields.comm()?);
-        let policy = sched::policy_of(policy, priority, nice);
-        Some(Self { cgroup, tid, pid, uid, cpu, policy, name, process })
-    }
+/// A thread and the CPU on which it was seen: `struct whose` of `bpf/late.h`.
+fn parse_thread(fields: &mut FieldReader<'_>) -> Option<(RunningThread, u32)> {
+    let (cgroup, tid, pid) = (fields.u64()?, fields.u32()?, fields.u32()?);
+    let (uid, cpu) = (fields.u32()?, fields.u32()?);
+    let (policy, priority, nice, _) =
+        (fields.u32()?, fields.u32()?, fields.u32()?.cast_signed(), fields.u32()?);
+    let (name, process) = (fields.comm()?, fields.comm()?);
+    let policy = sched::policy_of(policy, priority, nice);
+    Some((RunningThread { tid, pid, uid, cgroup, name, process, policy }, cpu))
 }
 
 /// One late wait.
@@ -82,10 +68,12 @@ pub(super) struct LateRecord {
     waited: Span,
     on_last_cpu: Span,
     /// The timer that woke the thread.
-    parse_timer: Option<Expiry>,
+    timer: Option<Expiry>,
     came_from: u32,
     preempted: bool,
-    thread_info: ThreadInfo,
+    thread: RunningThread,
+    /// The CPU that it got.
+    cpu: u32,
     /// The last occupants of the CPU, in order, sent with the record: the ring may be overwritten before it is read.
     recent_events: Vec<RingEvent>,
     /// CPUs on which it may run, if its wait is long enough for another one to be worth a look.
@@ -97,10 +85,9 @@ impl LateRecord {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut fields = FieldReader(bytes);
         let (ended, waited, on_last_cpu) = (fields.time()?, fields.span()?, fields.span()?);
-        let (parse_timer, came_from, recent_events) =
-            (parse_timer(&mut fields)?, fields.u32()?, fields.u32()?);
+        let (timer, came_from, recent_events) = (parse_timer(&mut fields)?, fields.u32()?, fields.u32()?);
         let (preempted, _) = (fields.u32()? != 0, fields.u32()?);
-        let thread_info = ThreadInfo::parse(&mut fields)?;
+        let (thread, cpu) = parse_thread(&mut fields)?;
         let mut recent_events: Vec<RingEvent> =
             (0..recent_events).map_while(|_| RingEvent::parse(&mut fields)).collect();
         recent_events.reverse();
@@ -108,10 +95,11 @@ impl LateRecord {
             ended,
             waited,
             on_last_cpu,
-            parse_timer,
+            timer,
             came_from,
             preempted,
-            thread_info,
+            thread,
+            cpu,
             recent_events,
             allowed_cpus: CpuSet::default(),
         })
@@ -120,7 +108,7 @@ impl LateRecord {
     /// Asks the kernel where the thread may run; it may have ended.
     pub(super) fn find_allowed_cpus(&mut self) {
         if self.waited >= IdleCpu::SHORTEST {
-            self.allowed_cpus = sched::affinity_of(self.thread_info.tid).unwrap_or_default();
+            self.allowed_cpus = sched::affinity_of(self.thread.tid).unwrap_or_default();
         }
     }
 
@@ -129,7 +117,7 @@ impl LateRecord {
         let moved = self.moved();
         [
             QueuedTime { cpu: self.came_from, from: self.began(), until: moved },
-            QueuedTime { cpu: self.thread_info.cpu, from: moved, until: self.ended },
+            QueuedTime { cpu: self.cpu, from: moved, until: self.ended },
         ]
     }
 
@@ -152,7 +140,7 @@ impl LateRecord {
 
     /// Since its timer was due, or since it waited for a CPU.
     pub(super) fn late(&self) -> Span {
-        self.parse_timer.as_ref().map_or(self.waited, |parse_timer| self.ended.since(parse_timer.soft))
+        self.timer.as_ref().map_or(self.waited, |timer| self.ended.since(timer.soft))
     }
 
     /// CPUs whose rings have to be read, and back to when.
@@ -160,7 +148,7 @@ impl LateRecord {
         let before = self.was_moved().then(|| (self.came_from, self.began()));
         let oldest = self.recent_events.first().map(|turn| turn.until);
         let came_with_it = oldest.is_some_and(|oldest| oldest <= self.moved().minus(SAME_SWITCH));
-        let at_last = (!came_with_it).then(|| (self.thread_info.cpu, self.moved()));
+        let at_last = (!came_with_it).then(|| (self.cpu, self.moved()));
         let of_others = self.allowed_cpus.iter().map(|cpu| (cpu, self.began()));
         before.into_iter().chain(at_last).chain(of_others).collect()
     }
@@ -173,9 +161,9 @@ impl LateRecord {
         quotas: &mut QuotaLookup,
     ) -> LateWait {
         let (mut occupants, mut unnamed) = (Vec::new(), Span::ZERO);
-        let at_last = longer_history(rings.of(self.thread_info.cpu), &self.recent_events);
+        let at_last = longer_history(rings.of(self.cpu), &self.recent_events);
         let at_first = if self.was_moved() { rings.of(self.came_from) } else { at_last };
-        let is_realtime = self.thread_info.policy.is_some_and(Policy::is_realtime);
+        let is_realtime = self.thread.policy.is_some_and(Policy::is_realtime);
         // Threads that ran ahead of a real-time thread are recognised by the order of occupants.
         let between = if is_realtime { between } else { summarised_between };
         if self.was_moved() {
@@ -187,13 +175,13 @@ impl LateRecord {
             mark_server_threads(&mut on_last_cpu);
         }
         occupants.extend(on_last_cpu);
-        let left = switch_out(at_first, self.thread_info.tid, self.began());
+        let left = switch_out(at_first, self.thread.tid, self.began());
         let mut wait = self.without_occupants();
-        wait.preempted = (self.preempted || left.is_some()) && self.parse_timer.is_none();
+        wait.preempted = (self.preempted || left.is_some()) && self.timer.is_none();
         let sleep = &mut wait.sleep;
         (sleep.occupants, sleep.unnamed) = (occupants, unnamed.plus(not_here));
         sleep.throttled = left == Some(SwitchOut::Throttled);
-        let since = throttled_since(at_first, self.thread_info.tid, self.began(), self.ended);
+        let since = throttled_since(at_first, self.thread.tid, self.began(), self.ended);
         quotas.annotate(sleep, since);
         // No CPU would have been its own while its group had no time left.
         let is_throttled = sleep.throttled || since.is_some();
@@ -203,23 +191,21 @@ impl LateRecord {
     }
 
     pub(super) fn without_occupants(&self) -> LateWait {
-        let (waking, by) = match &self.parse_timer {
-            Some(parse_timer) => (parse_timer.served, WakeSource::Timer(parse_timer.clone())),
+        let (waking, by) = match &self.timer {
+            Some(timer) => (timer.served, WakeSource::Timer(timer.clone())),
             None => (self.began(), WakeSource::NotSeen { slack: Span::ZERO, runnable_known: true }),
         };
         let sleep = TracedSleep {
             // The start of the sleep is not known, but it slept at this time.
-            asleep_since: self.parse_timer.as_ref().map(|parse_timer| parse_timer.soft),
+            asleep_since: self.timer.as_ref().map(|timer| timer.soft),
             runnable: self.began().max(waking),
             switched_in: Some(self.ended),
             asleep_again: Some(self.ended),
-            cpu: self.thread_info.cpu,
+            cpu: self.cpu,
             migrated: self.was_moved(),
-            ..TracedSleep::new(self.thread_info.tid, waking, by)
+            ..TracedSleep::new(self.thread.tid, waking, by)
         };
-        let ThreadInfo { cgroup, pid, uid, policy, name, process, .. } = self.thread_info.clone();
-        let (late, preempted, idle_cpu) = (self.late(), false, None);
-        LateWait { sleep, late, pid, name, process, uid, cgroup, policy, preempted, idle_cpu }
+        LateWait { sleep, late: self.late(), thread: self.thread.clone(), preempted: false, idle_cpu: None }
     }
 }
 
@@ -242,7 +228,7 @@ fn parse_timer(fields: &mut FieldReader<'_>) -> Option<Option<Expiry>> {
     }))
 }
 
-/// An ordinary thread that gets a CPU for which a real-time thread waits was let ahead of it by the kernel. An idle CPU, once a thread has
+/// A normal thread that gets a CPU for which a real-time thread waits was let ahead of it by the kernel. An idle CPU, once a thread has
 /// left it, means that real-time threads are throttled.
 fn mark_server_threads(occupants: &mut [Occupant]) {
     let (mut first, mut is_later) = (None, false);
@@ -279,7 +265,7 @@ mod tests {
 
     /// By a timer that interrupted thread 5, `busy`.
     fn woken_by_timer(
-        parse_timer: [u64; 5],
+        timer: [u64; 5],
         times: [u64; 4],
         numbers: [u32; 8],
         recent_events: &[RingEvent],
@@ -287,7 +273,7 @@ mod tests {
         let layouts = BtfTypes::of("late");
         let mut record = layouts.record("late_with_turns");
         let [ended, waited, on_last_cpu, cgroup] = times;
-        let [expected, interrupt, first_served, served, idle_since] = parse_timer;
+        let [expected, interrupt, first_served, served, idle_since] = timer;
         let [tid, tgid, uid, cpu, came_from, policy, priority, nice] = numbers.map(u64::from);
         let count = recent_events.len();
         record.set_all("late", &[("ended", ended), ("waited", waited), ("here", on_last_cpu)]);
@@ -350,11 +336,14 @@ mod tests {
             &mut InterruptNames::default(),
             &mut QuotaLookup::new(Root::at("/nonexistent")),
         );
-        assert_eq!((wait.name.as_str(), wait.process.as_str()), ("worker", "server"));
-        assert_eq!((wait.sleep.tid, wait.pid, wait.uid, wait.cgroup), (8, 7, 1_000, 77));
+        assert_eq!((wait.thread.name.as_str(), wait.thread.process.as_str()), ("worker", "server"));
+        assert_eq!(
+            (wait.thread.tid, wait.thread.pid, wait.thread.uid, wait.thread.cgroup),
+            (8, 7, 1_000, 77)
+        );
         assert_eq!((wait.sleep.waking, wait.sleep.switched_in), (at(4_000), Some(at(9_000))));
         assert_eq!(wait.sleep.unnamed, Span::from_nanos(5_000), "nobody remembers who had the CPUs");
-        assert_eq!(wait.policy.unwrap().to_string(), "fifo:80");
+        assert_eq!(wait.thread.policy.unwrap().to_string(), "fifo:80");
         assert_eq!(wait.late, Span::from_nanos(5_000));
         assert!(LateRecord::parse(&bytes[..150]).is_none(), "it is cut short");
     }
@@ -364,19 +353,16 @@ mod tests {
     // expected   interrupt  first  served  waits for its CPU   ran
     #[test]
     fn a_wait_for_a_timer_is_late_since_it_was_due() {
-        let parse_timer = [2_000, 2_600, 2_610, 2_620, 0];
-        let bytes = woken_by_timer(parse_timer, [9_000, 6_300, 6_300, 77], [8, 7, 0, 1, 0, 1, 80, 0], &[]);
+        let timer = [2_000, 2_600, 2_610, 2_620, 0];
+        let bytes = woken_by_timer(timer, [9_000, 6_300, 6_300, 77], [8, 7, 0, 1, 0, 1, 80, 0], &[]);
         let late = LateRecord::parse(&bytes).unwrap();
         let at = MonotonicTime::from_nanos;
         assert_eq!((late.late(), late.began()), (Span::from_nanos(7_000), at(2_700)));
         let wait = late.without_occupants();
         assert_eq!((wait.sleep.waking, wait.sleep.runnable), (at(2_620), at(2_700)));
-        let WakeSource::Timer(parse_timer) = wait.sleep.woken_by else { panic!("{wait:?}") };
-        assert_eq!(
-            (parse_timer.soft, parse_timer.hard, parse_timer.interrupt),
-            (at(2_000), at(2_000), Some(at(2_600)))
-        );
-        assert_eq!((parse_timer.interrupted.name.as_str(), parse_timer.interrupted.pid), ("busy", Some(5)));
+        let WakeSource::Timer(timer) = wait.sleep.woken_by else { panic!("{wait:?}") };
+        assert_eq!((timer.soft, timer.hard, timer.interrupt), (at(2_000), at(2_000), Some(at(2_600))));
+        assert_eq!((timer.interrupted.name.as_str(), timer.interrupted.pid), ("busy", Some(5)));
     }
 
     #[test]
@@ -400,8 +386,12 @@ mod tests {
         let bytes = record.bytes();
         let Some(Message::Away(away)) = Message::parse(&bytes) else { panic!("{}", bytes.len()) };
         assert_eq!((away.length(), away.blocked()), (Span::from_nanos(8_000), Span::from_nanos(1_500)));
-        assert_eq!((away.name.as_str(), away.process.as_str(), away.tid, away.pid), ("loop", "server", 8, 7));
-        assert_eq!(away.policy.unwrap().to_string(), "nice:5");
+        let thread = &away.thread;
+        assert_eq!(
+            (thread.name.as_str(), thread.process.as_str(), thread.tid, thread.pid),
+            ("loop", "server", 8, 7)
+        );
+        assert_eq!(thread.policy.as_ref().unwrap().to_string(), "nice:5");
         assert!(Message::parse(&bytes[..90]).is_none(), "it is cut short");
     }
 
