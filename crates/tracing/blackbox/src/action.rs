@@ -56,29 +56,31 @@ impl FromStr for LateAction {
 /// What was late, as JSON; called only for commands.
 pub type LateJson<'a> = dyn Fn() -> serde_json::Result<Vec<u8>> + 'a;
 
-/// Runs actions, one command at a time.
+/// Runs actions: the commands of one late wake-up at a time.
 #[derive(Debug, Default)]
 pub struct ActionRunner {
     /// That of commands; `None`: as inherited.
     policy: Option<Policy>,
-    running: Option<(Child, MonotonicTime)>,
-    /// Commands not started, because the previous one was still running or starting failed.
+    /// Each with its start.
+    running: Vec<(Child, MonotonicTime)>,
+    /// Commands not started, because those before were still running or starting failed.
     pub left_out: u64,
 }
 
 impl ActionRunner {
     /// Runs commands under `policy`: the calling program may change its own.
     pub const fn new(policy: Option<Policy>) -> Self {
-        Self { policy, running: None, left_out: 0 }
+        Self { policy, running: Vec::new(), left_out: 0 }
     }
 
     /// Does all that is to be done; commands get `late`, as JSON. `true`: end the recording.
     pub fn take(&mut self, all: &[LateAction], late: &LateJson<'_>, now: MonotonicTime) -> bool {
         self.look(now);
-        let mut ends = false;
+        let (is_free, mut ends) = (self.running.is_empty(), false);
         for action in all {
             match action {
-                LateAction::Command(command) => self.start(command, late, now),
+                LateAction::Command(command) if is_free => self.start(command, late, now),
+                LateAction::Command(_) => self.left_out += 1,
                 // A process that has ended needs no signal.
                 LateAction::Signal(pid, signal) => {
                     let _ = kill_process(*pid, *signal);
@@ -89,38 +91,33 @@ impl ActionRunner {
         ends
     }
 
-    /// Kills a command that runs too long.
+    /// Kills commands that run too long.
     pub fn look(&mut self, now: MonotonicTime) {
-        let Some((child, start)) = &mut self.running else { return };
-        let has_ended = child.try_wait().map_or(true, |status| status.is_some());
-        if !has_ended && now.since(*start) < LONGEST {
-            return;
-        }
-        if !has_ended {
-            end(child);
-        }
-        self.running = None;
+        self.running.retain_mut(|(child, start)| {
+            let is_running = child.try_wait().is_ok_and(|status| status.is_none());
+            let is_too_long = now.since(*start) >= LONGEST;
+            if is_running && is_too_long {
+                end(child);
+            }
+            is_running && !is_too_long
+        });
     }
 
-    /// Waits for the command that runs, until it has run for too long.
+    /// Waits for the commands that run, until they have run for too long.
     pub fn finish(&mut self) {
-        while self.running.is_some() {
+        while !self.running.is_empty() {
             drop(clock::sleep_for(LOOK_EVERY));
             self.look(clock::now());
         }
     }
 
     fn start(&mut self, command: &str, late: &LateJson<'_>, now: MonotonicTime) {
-        if self.running.is_some() {
-            self.left_out += 1;
-            return;
-        }
         let started = input(late).and_then(|input| {
             let mut shell = Command::new("/bin/sh");
             spawn_under(shell.arg("-c").arg(command).stdin(input), self.policy)
         });
         match started {
-            Ok(child) => self.running = Some((child, now)),
+            Ok(child) => self.running.push((child, now)),
             Err(_) => self.left_out += 1,
         }
     }
@@ -129,10 +126,10 @@ impl ActionRunner {
 impl Drop for ActionRunner {
     /// No command outlives the program.
     fn drop(&mut self) {
-        if let Some((child, _)) = &mut self.running
-            && !matches!(child.try_wait(), Ok(Some(_)))
-        {
-            end(child);
+        for (child, _) in &mut self.running {
+            if !matches!(child.try_wait(), Ok(Some(_))) {
+                end(child);
+            }
         }
     }
 }
@@ -232,7 +229,7 @@ mod tests {
         long.thread.group = Some("g".repeat(1 << 20));
         let mut actions = ActionRunner::default();
         actions.take(&[LateAction::Command("sleep 1000".into())], &json(&long), at(0));
-        assert_eq!((actions.running.is_some(), actions.left_out), (true, 0));
+        assert_eq!((actions.running.len(), actions.left_out), (1, 0));
     }
 
     #[test]
@@ -240,16 +237,32 @@ mod tests {
         let mut actions = ActionRunner::default();
         let hangs = [LateAction::Command("sleep 1000 & wait".into())];
         actions.take(&hangs, &json(&incident()), at(0));
-        let group = Pid::from_child(&actions.running.as_ref().unwrap().0);
+        let group = Pid::from_child(&actions.running[0].0);
         actions.take(&hangs, &json(&incident()), at(5));
         assert_eq!(actions.left_out, 1, "the first one still runs");
         actions.look(at(11));
-        assert!(actions.running.is_none());
+        assert!(actions.running.is_empty());
         wait_until("what it started is ended as well", || {
             rustix::process::test_kill_process_group(group).is_err()
         });
         actions.take(&[LateAction::Command("exit 3".into())], &json(&incident()), at(12));
         assert_eq!(actions.left_out, 1);
+    }
+
+    #[test]
+    fn every_command_is_run_for_each_incident() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["first", "second"].map(|name| folder.path().join(name));
+        let commands = files
+            .each_ref()
+            .map(|file| LateAction::Command(format!("cat > {0}; sleep 1000", file.display())));
+        let mut actions = ActionRunner::default();
+        actions.take(&commands, &json(&incident()), at(0));
+        wait_until("both were run", || files.iter().all(|file| file.exists()));
+        actions.take(&commands, &json(&incident()), at(5));
+        assert_eq!((actions.running.len(), actions.left_out), (2, 2), "the first ones still run");
+        actions.look(at(11));
+        assert!(actions.running.is_empty());
     }
 
     #[test]
