@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use howlate_model::{Condition, Property, Work};
+use howlate_model::{Condition, Header, Property, Work};
 
 use super::block_series::Track;
 use crate::{Outcome, grouped};
@@ -83,15 +83,28 @@ pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
     };
     let ignored: Vec<Property> = matching_properties().filter(may_differ).collect();
     let (olds, news) = (groups(tracks.0, &ignored), groups(tracks.1, &ignored));
+    let scheduler = scheduler_difference(&tracks.0.analysis.header, &tracks.1.analysis.header);
     let by_key: HashMap<&[String], &ConditionGroup> = news.iter().map(|new| (&*new.key, new)).collect();
     let partner = |old: &ConditionGroup| {
         let found = by_key.get(&*old.key)?;
-        let differs = differences(&ignored, &base[old.members[0]], &new[found.members[0]]);
+        let mut differs = differences(&ignored, &base[old.members[0]], &new[found.members[0]]);
+        differs.extend(scheduler.clone());
         Some(Match { base: old.members.clone(), new: found.members.clone(), differs })
     };
     let matches: Vec<Match> = olds.iter().filter_map(partner).collect();
     let alone = olds.len() + news.len() - 2 * matches.len();
     (matches, alone)
+}
+
+/// The scheduler of normal threads, where only one of the two machines had one of BPF, or another one. Files of other programs do not
+/// say which it was.
+fn scheduler_difference(base: &Header, new: &Header) -> Option<Difference> {
+    let is_foreign = |condition: &Condition| matches!(condition.work, Work::Foreign { .. });
+    let says = |header: &Header| !header.conditions.iter().any(is_foreign);
+    let name = |header: &Header| header.system.scheduler.clone().unwrap_or_else(|| "kernel".to_owned());
+    let (old, later) = (name(base), name(new));
+    let differs = says(base) && says(new) && old != later;
+    differs.then_some(Difference { property: "scheduler", base: old, new: later })
 }
 
 fn differs_throughout(property: Property, base: &[Condition], new: &[Condition]) -> bool {
@@ -222,6 +235,20 @@ mod tests {
             ]
         );
         assert_eq!(alone, 0);
+    }
+
+    #[test]
+    fn a_scheduler_of_bpf_is_named_on_either_side() {
+        let with_scheduler = |name: Option<&str>| {
+            let mut header = track(&["other"], &[0], "7.0").analysis.header;
+            header.system.scheduler = name.map(str::to_owned);
+            Track::new(header)
+        };
+        let differs = |base, new| describe(&recordings(&with_scheduler(base), &with_scheduler(new)).0);
+        assert_eq!(differs(None, Some("lavd")), ["[0] [0] scheduler kernel → lavd"]);
+        assert_eq!(differs(Some("lavd"), Some("rusty")), ["[0] [0] scheduler lavd → rusty"]);
+        assert_eq!(differs(Some("lavd"), Some("lavd")), ["[0] [0] "]);
+        assert_eq!(differs(None, None), ["[0] [0] "]);
     }
 
     #[test]
