@@ -115,22 +115,22 @@ fn every_page_has_its_place_in_the_book() {
 
 /// Phrases that are not plain English, and the highest allowed count of each in the pages; counts are only ever lowered.
 const DIALECT: [(&str, usize); 16] = [
-    ("if left out", 1),
-    ("left out", 6),
-    (" may not ", 1),
-    ("nobody", 6),
-    ("somebody", 2),
-    ("whoever", 2),
-    ("ordinary", 8),
-    (" told ", 5),
+    ("if left out", 0),
+    ("left out", 1),
+    (" may not ", 0),
+    ("nobody", 1),
+    ("somebody", 0),
+    ("whoever", 0),
+    ("ordinary", 0),
+    (" told ", 1),
     (" tells ", 2),
-    ("come back", 5),
-    ("comes back", 5),
-    ("told apart", 2),
-    ("held up", 2),
-    ("is none", 4),
-    ("meanwhile", 15),
-    ("lateness", 15),
+    ("come back", 3),
+    ("comes back", 2),
+    ("told apart", 0),
+    ("held up", 0),
+    ("is none", 2),
+    ("meanwhile", 3),
+    ("lateness", 10),
 ];
 
 #[test]

@@ -20,7 +20,7 @@ pub struct Rivals {
 
 #[derive(Clone, Copy, Default)]
 pub struct RivalOptions {
-    /// `SCHED_FIFO` priority; `None`: ordinary threads.
+    /// `SCHED_FIFO` priority; `None`: normal threads.
     pub priority: Option<u32>,
     /// The CPU to bind to; `None`: any.
     pub cpu: Option<u32>,
@@ -31,7 +31,7 @@ pub struct RivalOptions {
 }
 
 impl Rivals {
-    /// Ordinary ones, on any CPU.
+    /// Normal ones, on any CPU.
     pub fn ordinary(names: &[&str]) -> Self {
         Self::start(names, RivalOptions::default())
     }
@@ -67,7 +67,7 @@ impl Rivals {
 }
 
 fn contend(ended: &AtomicBool, options: RivalOptions, work: Span) {
-    // Without the privilege it competes as an ordinary thread.
+    // Without the privilege it competes as a normal thread.
     if let Some(priority) = options.priority.and_then(Priority::new) {
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Fifo { priority }));
     }

@@ -51,17 +51,17 @@ const PERIOD: Duration = Duration::from_millis(2);
 
 const ATTACKS: [Attack; 7] = [
     Attack {
-        name: "ordinary threads beside three others of different names",
+        name: "normal threads beside three others of different names",
         options: &["--policy", "other"],
         rivals: || Rivals::ordinary(&["rival-a", "rival-b", "rival-c"]),
     },
     Attack {
-        name: "ordinary threads beside four of one name",
+        name: "normal threads beside four of one name",
         options: &["--policy", "other"],
         rivals: || Rivals::ordinary(&["herd", "herd", "herd", "herd"]),
     },
     Attack {
-        name: "ordinary threads beside fourteen names",
+        name: "normal threads beside fourteen names",
         options: &["--policy", "other"],
         rivals: || {
             Rivals::ordinary(&[
@@ -86,7 +86,7 @@ const ATTACKS: [Attack; 7] = [
         rivals: Rivals::reclaimed,
     },
     Attack {
-        name: "ordinary threads, tracefs",
+        name: "normal threads, tracefs",
         options: &["--policy", "other", "--tracer", "tracefs"],
         rivals: || Rivals::ordinary(&["rival-a", "herd", "herd"]),
     },

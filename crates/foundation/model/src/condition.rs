@@ -51,7 +51,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// One unbound thread with ordinary scheduling, without load.
+    /// One unbound thread with normal scheduling, without load.
     pub fn new(work: Work, kernel: impl Into<String>) -> Self {
         Self {
             work,

@@ -86,7 +86,7 @@ pub enum FindingId {
     RtThrottling,
     /// Whether equal pages of several programs are merged.
     SamePageMerging,
-    /// Whether a scheduler of BPF schedules ordinary threads.
+    /// Whether a scheduler of BPF schedules normal threads.
     SchedExt,
     /// Whether a filter decides which system calls this process may make.
     Seccomp,

@@ -15,7 +15,7 @@ pub struct System {
     /// `PREEMPT_RT`, `PREEMPT_DYNAMIC`, `PREEMPT`, `PREEMPT_VOLUNTARY` or `PREEMPT_NONE`, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
-    /// The scheduler of ordinary threads where it is one of BPF (sched_ext), by its name; `None`: the kernel's own.
+    /// The scheduler of normal threads where it is one of BPF (sched_ext), by its name; `None`: the kernel's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
     /// Whether this is a `PREEMPT_RT` kernel.

@@ -100,10 +100,10 @@ fn policy_of(condition: &Condition, policy: Policy) -> Result<Policy, NoEffect> 
     match (condition.policy, policy) {
         (current, new) if current == new => Err(InForce),
         (current, Policy::Other { .. }) if !matches!(current, Policy::Other { .. }) => {
-            Err(Useless("only ordinary threads have a nice value"))
+            Err(Useless("only normal threads have a nice value"))
         }
         (current, new) if current.is_realtime() && new.is_realtime() => Err(InForce),
-        // Settings of ordinary threads have no effect on real-time threads.
+        // Settings of normal threads have no effect on real-time threads.
         (_, new) if new.is_realtime() && has_settings_of_ordinary_threads(condition) => {
             Err(Useless("real-time threads have neither slices nor nice values"))
         }
@@ -120,7 +120,7 @@ fn slice_of(condition: &Condition, slice: Span) -> Result<Span, NoEffect> {
     match condition.policy {
         _ if condition.work.runtime().is_some() => Err(Useless("programs are started without one")),
         Policy::Other { .. } | Policy::Batch => Ok(slice),
-        _ => Err(Useless("only ordinary threads have slices")),
+        _ => Err(Useless("only normal threads have slices")),
     }
 }
 

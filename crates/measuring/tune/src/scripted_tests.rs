@@ -44,7 +44,7 @@ fn trials() -> Trials {
     Trials::from_plan(plan, 3).unwrap()
 }
 
-/// A machine with timer slack, and with busy threads that delay ordinary threads.
+/// A machine with timer slack, and with busy threads that delay normal threads.
 struct ScriptedMachine {
     random: fastrand::Rng,
     now: MonotonicTime,

@@ -298,7 +298,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             count(*of)
         ),
         Caveat::Throttled { group, stopped, periods, stopped_ns } => format!(
-            "The CPU quota of this control group ({}) was used up in {} of {} periods; ordinary threads \
+            "The CPU quota of this control group ({}) was used up in {} of {} periods; normal threads \
              were stopped for {}, summed over the CPUs. `howlate doctor` says how to lift it.",
             control_group_name(group),
             count(*stopped),
@@ -306,7 +306,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             rough(*stopped_ns)
         ),
         Caveat::QuotaUsedUp { process, group, stopped, periods, stopped_ns } => format!(
-            "The CPU quota of the control group of process {process} ({}) was used up in {} of {} periods; its ordinary threads were \
+            "The CPU quota of the control group of process {process} ({}) was used up in {} of {} periods; its normal threads were \
              stopped for {}, summed over the CPUs. A larger quota (`cpu.max`, a service's `CPUQuota=`, a container's `--cpus`) stops them less.",
             control_group_name(group),
             count(*stopped),

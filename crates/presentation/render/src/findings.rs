@@ -278,7 +278,7 @@ mod tests {
             verdict,
             found: found.into(),
             evidence: vec![Evidence { path: "/proc/self/timerslack_ns".into(), value: "50000".into() }],
-            why: "The kernel delays the sleeps of ordinary threads by up to this much, so that several \
+            why: "The kernel delays the sleeps of normal threads by up to this much, so that several \
                 can end together."
                 .into(),
             cost: None,
@@ -357,7 +357,7 @@ to undo it, and what was read.
         let expected = "\
 Costs punctuality (1)
   ! timers of this process may expire 50 µs late
-    The kernel delays the sleeps of ordinary threads by up to this much,
+    The kernel delays the sleeps of normal threads by up to this much,
     so that several can end together.
     typically  50 µs on every sleep
                (prctl(2))

@@ -117,7 +117,7 @@ fn waits(analysis: &Analysis) -> Option<String> {
 }
 
 /// What would help on the host. There is no real-time priority for an emulated CPU: it computes where a real one would halt, and
-/// takes the CPU from ordinary threads (an ordinary sleeper on the host: p99 from 1.4 to 490 ms), among them the emulator's own
+/// takes the CPU from normal threads (an ordinary sleeper on the host: p99 from 1.4 to 490 ms), among them the emulator's own
 /// thread, which serves its timers.
 fn remedy(boots: &[Boot]) -> &'static str {
     let is_realtime = |boot: &Boot| boot.vcpus.iter().any(|thread| thread.policy.priority().is_some());
@@ -128,7 +128,7 @@ fn remedy(boots: &[Boot]) -> &'static str {
         "Their threads have real-time priority already; a CPU of the host for each, `--vcpu-pin`, is what is left."
     } else {
         "Real-time priority for them and, above it, for QEMU's main thread may help; it was not tried here: `--vcpu-policy fifo:1 \
-         --emulator-policy fifo:2`. A guest that computes without pause then starves every ordinary program on its CPU of the host."
+         --emulator-policy fifo:2`. A guest that computes without pause then starves every normal program on its CPU of the host."
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     fn the_emulator_stands_above_the_cpus_that_it_serves_and_who_may_starve_is_said() {
         let text = remedy(&[booted(Accelerator::Kvm, Policy::OTHER)]);
         assert!(text.contains("`--vcpu-policy fifo:1 --emulator-policy fifo:2`"), "{text}");
-        assert!(text.contains("not tried") && text.contains("starves every ordinary program"), "{text}");
+        assert!(text.contains("not tried") && text.contains("starves every normal program"), "{text}");
     }
 
     #[test]

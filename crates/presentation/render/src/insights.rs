@@ -144,7 +144,7 @@ fn timer_slack(TimerSlack { slack, median, without, traced, .. }: &TimerSlack) -
             format!("{} of the median are timer slack (traced).", length(*traced))
         }
         (None, None) => format!(
-            "The usual lateness is consistent with timer slack: the kernel may delay the timers of an ordinary thread by up \
+            "The usual lateness is consistent with timer slack: the kernel may delay the timers of a normal thread by up \
              to {slack}. To check, run with `--slack 1ns,{option}`."
         ),
     };

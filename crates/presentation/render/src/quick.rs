@@ -47,7 +47,7 @@ pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
     format!("{machine}\n{}", below.collect::<String>())
 }
 
-/// Whether the caveat matters to real-time threads only: page faults are negligible beside the lateness of ordinary ones.
+/// Whether the caveat matters to real-time threads only: page faults are negligible beside the lateness of normal ones.
 const fn is_of_realtime(caveat: &Caveat) -> bool {
     matches!(caveat, Caveat::MemoryNotLocked { .. })
 }
@@ -228,7 +228,7 @@ fn slack(default_row: &QuickRow<'_>, row: &QuickRow<'_>) -> Option<String> {
     let slack = default_row.idle.in_force.as_ref()?.slack;
     slack_gain(default_row, row).map(|(gain, median)| {
         format!(
-            "{gain} of the median {median} are timer slack: the kernel may delay the timers of an ordinary thread by up to {}. \
+            "{gain} of the median {median} are timer slack: the kernel may delay the timers of a normal thread by up to {}. \
              `prctl(PR_SET_TIMERSLACK, 1)` removes it and needs no privileges.",
             length(slack)
         )
@@ -370,7 +370,7 @@ mod tests {
         }
     }
 
-    /// For ordinary threads, page faults are negligible.
+    /// For normal threads, page faults are negligible.
     #[test]
     fn memory_that_is_not_locked_is_a_doubt_about_real_time_threads_alone() {
         let mut analysis = analysis([(Load::IDLE, 80, 100), (Load::cpu(), 60, 1_000)]);

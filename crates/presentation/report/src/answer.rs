@@ -353,7 +353,7 @@ mod tests {
         let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
         assert_eq!(
             answer(&entries, None),
-            "With fifo:80, 99 of 100 wake-ups come within 50.0 µs on the worst CPU; with ordinary scheduling \
+            "With fifo:80, 99 of 100 wake-ups come within 50.0 µs on the worst CPU; with normal scheduling \
              (other), within 1.00 ms; \
              1 pair of turns does not show by how much. To find out: `howlate compare run.jsonl --by policy`."
         );

@@ -143,7 +143,7 @@ pub(crate) fn name_in_sentence(entry: &Entry<'_>, parts: &[NamePart]) -> String 
     name.split(" · ").map(phrase).collect::<Vec<_>>().join(" · ")
 }
 
-const ORDINARY: &str = "ordinary scheduling (other)";
+const ORDINARY: &str = "normal scheduling (other)";
 
 /// What all entries have in common.
 pub(crate) fn common(entries: &[Entry<'_>]) -> String {

@@ -120,7 +120,7 @@ mod tests {
         let mut recording = NamedRecording::new("run.jsonl", &analysis);
         assert_eq!(
             sentence(&Entry::all(&[recording])).unwrap(),
-            "A deadline of 1 ms (the period) would have been missed by 3 of 10 000 iterations with ordinary scheduling (other), \
+            "A deadline of 1 ms (the period) would have been missed by 3 of 10 000 iterations with normal scheduling (other), \
              and by none of 10 000 with fifo:80."
         );
         recording.deadline = Some(Span::from_millis(2));
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(
             sentence(&entries[..4]).unwrap(),
             "A deadline of 1 ms (the period) would have been missed by 30 of 100 iterations with batch, by 3 of 100 with \
-             ordinary scheduling (other), and by none of 200 with nice:5 or fifo:80."
+             normal scheduling (other), and by none of 200 with nice:5 or fifo:80."
         );
         assert_eq!(
             sentence(&entries).unwrap(),

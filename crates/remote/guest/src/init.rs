@@ -120,7 +120,7 @@ fn port() -> io::Result<PathBuf> {
     }
 }
 
-/// Runs howlate again, as an ordinary process.
+/// Runs howlate again, as a normal process.
 fn run(task: &GuestTask, port: &Path) -> io::Result<CommandEnd> {
     let mut command = Command::new(THIS_PROGRAM);
     command.args(&task.arguments);

@@ -60,7 +60,7 @@ impl<'a> RecorderPriority<'a> {
     }
 }
 
-/// Runs `start` at nice -10, if this thread may and is an ordinary one that is nicer. Others still get a part of each CPU.
+/// Runs `start` at nice -10, if this thread may and is a normal one that is nicer. Others still get a part of each CPU.
 pub fn at_start_priority<T>(start: impl FnOnce() -> T) -> T {
     let is_nicer =
         |own: &Policy| matches!(own, Policy::Other { nice } if nice.map_or(0, Nice::get) > START_NICE);

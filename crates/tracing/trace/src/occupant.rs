@@ -13,7 +13,7 @@ pub(crate) enum OccupantKind {
     Softirq,
     Tick,
     NotSeen,
-    /// An ordinary thread that the kernel ran ahead of real-time ones (fair server or throttling).
+    /// A normal thread that the kernel ran ahead of real-time ones (fair server or throttling).
     Server,
     RealTimeThread,
     /// A thread without real-time priority that goes on after a lazy request to leave the CPU.

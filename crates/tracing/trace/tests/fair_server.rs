@@ -1,4 +1,4 @@
-//! Real-time threads that wait while the kernel runs an ordinary one. A tracer that is not available is skipped.
+//! Real-time threads that wait while the kernel runs a normal one. A tracer that is not available is skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -18,7 +18,7 @@ use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
 /// The fair server runs once per second by default, as does real-time throttling.
 const LASTS: Span = Span::from_millis(2_500);
-/// Less than that an ordinary thread can have as the last real-time thread of the CPU ends.
+/// Less than that a normal thread can have as the last real-time thread of the CPU ends.
 const OF_SERVER: Span = Span::from_millis(1);
 const PERIOD: Span = Span::from_millis(5);
 
@@ -40,7 +40,7 @@ fn busy(cpu: &CpuSet, policy: Policy, end: MonotonicTime) -> JoinHandle<u32> {
     busy
 }
 
-/// Binds a busy ordinary thread to one CPU after the other until `end`: the kernel's stopper moves it, ahead of the fair server.
+/// Binds a busy normal thread to one CPU after the other until `end`: the kernel's stopper moves it, ahead of the fair server.
 fn chase(end: MonotonicTime) -> JoinHandle<()> {
     spawn(move || {
         let cpus = sched::bindable_cpus().unwrap();
@@ -89,7 +89,7 @@ fn sleep_beside_long_calls(end: MonotonicTime) {
     filled.join().unwrap();
 }
 
-/// A real-time thread that sleeps, above a busy real-time one and beside a busy ordinary one; returns the sleeps of the first, and the id of
+/// A real-time thread that sleeps, above a busy real-time one and beside a busy normal one; returns the sleeps of the first, and the id of
 /// the last.
 fn starve(tracer: &mut dyn Tracer, sleep_until: fn(MonotonicTime)) -> (Vec<TracedSleep>, u32) {
     let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().last());
@@ -149,7 +149,7 @@ fn ordinary_threads_are_server_threads(sleep_until: fn(MonotonicTime)) {
         let (all, as_server) =
             (total(&|_| true), total(&|occupant| occupant.who.holder == HolderKind::Server));
         if all < OF_SERVER {
-            skip(&format!("{tier}: no ordinary thread was let for long; the fair server is off"));
+            skip(&format!("{tier}: no normal thread was let for long; the fair server is off"));
             continue;
         }
         // Some virtual machines hide a part of it.

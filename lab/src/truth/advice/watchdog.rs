@@ -1,4 +1,4 @@
-//! A watchdog with the highest real-time priority, which ends a cell that starves ordinary threads, the bystanders.
+//! A watchdog with the highest real-time priority, which ends a cell that starves normal threads, the bystanders.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -19,7 +19,7 @@ const STARVED: Span = Span::from_millis(3_000);
 /// A priority above all in the cell.
 const HIGHEST: u32 = 99;
 
-/// An ordinary thread bound to one CPU. Times in ns of `CLOCK_MONOTONIC`.
+/// A normal thread bound to one CPU. Times in ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Default)]
 struct Bystander {
     last_ran: AtomicI64,

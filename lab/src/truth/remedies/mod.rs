@@ -209,7 +209,7 @@ mod tests {
         let (guard, mut scores) = (Guard::default(), Scores::new());
         let lasts = Duration::from_millis(300);
         let trials = RemedyTrials { program: &program, sleeper: &sleeper, guard: &guard, lasts };
-        let is_selected = |row: &&RemedyRow| row.what == "an ordinary thread beside three others";
+        let is_selected = |row: &&RemedyRow| row.what == "a normal thread beside three others";
         let verdict = trials.row(ROWS.iter().find(is_selected).unwrap(), &mut scores).unwrap();
         let Some(score) = scores.get(&TruthClaim::Remedies) else { return skip(&verdict) };
         assert_eq!((score.tried, score.wrong.clone()), (1, Vec::new()));

@@ -129,7 +129,7 @@ const NEEDS_RESTART: &str = "it takes a restart";
 pub const ROWS: &[RemedyRow] = &[
     RemedyRow {
         cause: "timer_slack",
-        what: "an ordinary thread",
+        what: "a normal thread",
         finding: "timer_slack",
         trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
@@ -171,7 +171,7 @@ pub const ROWS: &[RemedyRow] = &[
     },
     RemedyRow {
         cause: "thread",
-        what: "an ordinary thread beside three others",
+        what: "a normal thread beside three others",
         finding: "realtime_permission",
         trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
@@ -183,7 +183,7 @@ pub const ROWS: &[RemedyRow] = &[
     },
     RemedyRow {
         cause: "thread",
-        what: "an ordinary thread beside three that never sleep",
+        what: "a normal thread beside three that never sleep",
         finding: "nice_permission",
         trial: RemedyTrial::Possible(CauseSetup {
             policy: None,
@@ -207,7 +207,7 @@ pub const ROWS: &[RemedyRow] = &[
     },
     RemedyRow {
         cause: "thread",
-        what: "an ordinary thread beside one of fifo:70",
+        what: "a normal thread beside one of fifo:70",
         finding: "realtime_permission",
         trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
@@ -219,7 +219,7 @@ pub const ROWS: &[RemedyRow] = &[
     },
     RemedyRow {
         cause: "thread",
-        what: "an ordinary thread beside one of fifo:90",
+        what: "a normal thread beside one of fifo:90",
         finding: "realtime_permission",
         trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),
@@ -243,7 +243,7 @@ pub const ROWS: &[RemedyRow] = &[
     },
     RemedyRow {
         cause: "thread",
-        what: "a real-time thread held by an ordinary one in the kernel",
+        what: "a real-time thread held by a normal one in the kernel",
         finding: "preemption",
         trial: RemedyTrial::NotHere(NEEDS_RESTART),
     },
@@ -255,7 +255,7 @@ pub const ROWS: &[RemedyRow] = &[
     },
     RemedyRow {
         cause: "throttled",
-        what: "an ordinary thread in a group whose quota is used up",
+        what: "a normal thread in a group whose quota is used up",
         finding: "cpu_quota",
         trial: RemedyTrial::Possible(CauseSetup {
             policy: Some("other"),

@@ -38,7 +38,7 @@ pub fn describe(root: &Root) -> System {
     }
 }
 
-/// The name of the BPF scheduler that has the ordinary threads, if any: Documentation/scheduler/sched-ext.rst.
+/// The name of the BPF scheduler that has the normal threads, if any: Documentation/scheduler/sched-ext.rst.
 fn bpf_scheduler(root: &Root) -> Option<String> {
     root.read("/sys/kernel/sched_ext/state").ok().filter(|state| state == "enabled")?;
     // Schedulers need a name, but it may be gone by now.

@@ -108,7 +108,7 @@ pub(super) fn threads(root: &Root) -> Option<Finding> {
         .evidence(&CommandLine::read(root).only(&["kthread_cpus", "nohz_full", "isolcpus"]))
         .why(
             "`isolcpus=` keeps programs away, not the kernel's own threads and deferred work that are bound to no CPU; `nohz_full=` keeps \
-             those away as well. An ordinary thread waits for them, a real-time one for those that are real-time as well.",
+             those away as well. A normal thread waits for them, a real-time one for those that are real-time as well.",
         );
     let draft = draft.when(!threads.is_empty(), |draft| move_away(root, draft, &threads));
     Some(draft.when(deferred_work, |draft| draft.setting(root, "workqueue_cpus")).finish())

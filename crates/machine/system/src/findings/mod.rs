@@ -41,7 +41,7 @@ type Examiner = fn(&Root) -> Option<Finding>;
 
 /// All examiners. Findings of equal verdict are shown in this order, in which one would fix them: permissions for real-time
 /// work, what slows everything down, the kernel, CPUs and idle states, interference on isolated CPUs, memory and devices,
-/// and what affects ordinary threads only.
+/// and what affects normal threads only.
 const EXAMINERS: [Examiner; 56] = [
     permissions::realtime,
     realtime_time::examine,

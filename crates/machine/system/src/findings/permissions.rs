@@ -209,10 +209,10 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
     let draft =
         finding(FindingId::NicePermission, verdict, found).evidence(&limits.evidence("Max nice priority"));
     let draft = draft.when(has_autogroup, |draft| draft.evidence(&autogroup)).why(if has_autogroup {
-        "A thread with nice -20 is preferred to other ordinary threads of its session; sessions share the CPUs evenly among them, whatever \
+        "A thread with nice -20 is preferred to other normal threads of its session; sessions share the CPUs evenly among them, whatever \
          the nice values of their threads (sched(7), the autogroup feature)."
     } else {
-        "A thread with nice -20 is preferred to other ordinary threads: the next best thing where \
+        "A thread with nice -20 is preferred to other normal threads: the next best thing where \
             real-time policies are refused."
     });
     let grant = |draft: FindingDraft| {

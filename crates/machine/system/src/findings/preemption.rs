@@ -131,7 +131,7 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
         Some("full") => (Verdict::Good, "the kernel can be preempted (model full)".to_owned()),
         Some("lazy") => (
             Verdict::Note,
-            "ordinary threads are preempted lazily: on their return to user space, or at the next tick (model lazy)"
+            "normal threads are preempted lazily: on their return to user space, or at the next tick (model lazy)"
                 .to_owned(),
         ),
         Some(mode) => {
@@ -167,7 +167,7 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
     Some(draft.when(can_be_better, |draft| add_remedy(draft, root, dynamic, now)).finish())
 }
 
-const LAZY_WHY: &str = "A thread that is to give its CPU to another ordinary one does so when it returns to user space, or at the \
+const LAZY_WHY: &str = "A thread that is to give its CPU to another normal one does so when it returns to user space, or at the \
     next tick. A request of another CPU sends it no interrupt: while it computes, it goes on until the tick. Real-time threads need \
     not wait for that.";
 

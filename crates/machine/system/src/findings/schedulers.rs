@@ -6,7 +6,7 @@ use howlate_procfs::{Isolation, LinuxDistribution, Reading, Root};
 
 use super::draft::{FindingDraft, finding};
 
-/// Whether a sched_ext scheduler, with rules of its own for nice values and slices, has the ordinary threads.
+/// Whether a sched_ext scheduler, with rules of its own for nice values and slices, has the normal threads.
 ///
 /// Source: Documentation/scheduler/sched-ext.rst.
 pub(super) fn sched_ext(root: &Root) -> Option<Finding> {
@@ -16,10 +16,10 @@ pub(super) fn sched_ext(root: &Root) -> Option<Finding> {
         return None;
     }
     let suffix = name.text().map(|name| format!(" ({name})")).unwrap_or_default();
-    let found = format!("ordinary threads are scheduled by a scheduler of BPF{suffix}");
+    let found = format!("normal threads are scheduled by a scheduler of BPF{suffix}");
     let draft = finding(FindingId::SchedExt, Verdict::Note, found).evidence(&state).evidence(&name).why(
         "What is known of the kernel's own scheduler holds for none of them: nice values, slices and wake-ups are as that scheduler has \
-         them. Real-time threads still come first, but for the time that it keeps for ordinary ones.",
+         them. Real-time threads still come first, but for the time that it keeps for normal ones.",
     );
     Some(
         draft

@@ -1,4 +1,4 @@
-//! CPU time reserved for ordinary threads: real-time throttling and the fair server.
+//! CPU time reserved for normal threads: real-time throttling and the fair server.
 
 use crate::settings::RT_THROTTLING_FILE;
 use crate::settings::{FAIR_SERVER_FOLDER, NumberedFiles, fair_server_runtimes};
@@ -69,7 +69,7 @@ fn unlimited_budget(fair_server: bool) -> FindingDraft {
     let draft = finding(FindingId::RtThrottling, Verdict::Note, "real-time threads are not throttled");
     if fair_server {
         return draft.why(
-            "A busy real-time thread is still cut short by the fair server, which keeps time for ordinary \
+            "A busy real-time thread is still cut short by the fair server, which keeps time for normal \
              threads once they have starved; see `fair_server`.",
         );
     }
@@ -105,12 +105,12 @@ fn budget_without_throttling(budget: i64, period_us: i64) -> FindingDraft {
         period_us / 1000
     );
     finding(FindingId::RtThrottling, Verdict::Note, found).why(
-        "Since Linux 6.12 the fair server keeps time for ordinary threads. These two files still bound what \
+        "Since Linux 6.12 the fair server keeps time for normal threads. These two files still bound what \
          deadline threads and groups may reserve.",
     )
 }
 
-/// The reservation for ordinary threads that real-time threads starve, since Linux 6.12.
+/// The reservation for normal threads that real-time threads starve, since Linux 6.12.
 pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     if !has_fair_server(root) {
         return None;
@@ -130,7 +130,7 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     let found = match millis(largest) {
         0 => "the fair server is off".to_owned(),
         reserved => {
-            format!("the fair server keeps {reserved} ms of {every} for ordinary threads that starve")
+            format!("the fair server keeps {reserved} ms of {every} for normal threads that starve")
         }
     };
     let draft = finding(FindingId::FairServer, Verdict::Note, found)
@@ -138,7 +138,7 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
         .evidence(&period)
         .why(SERVER_WHY);
     let add_remedy = |draft: FindingDraft| {
-        let cost = format!("{} ms of {every}, only while ordinary threads starve", millis(largest));
+        let cost = format!("{} ms of {every}, only while normal threads starve", millis(largest));
         // Where both are in force, removing only one changes little.
         let both = throttles(root)
             && budget(root).is_some_and(|(budget, period_us)| (0..period_us).contains(&budget));
@@ -170,7 +170,7 @@ fn ticking(runtimes: &NumberedFiles) -> Finding {
         .finish()
 }
 
-const SERVER_WHY: &str = "Once ordinary threads on a CPU have starved long enough, they run ahead of its real-time threads. A real-time thread that becomes due meanwhile waits until their time is used.";
+const SERVER_WHY: &str = "Once normal threads on a CPU have starved long enough, they run ahead of its real-time threads. A real-time thread that becomes due meanwhile waits until their time is used.";
 const SERVER_SOURCE: &str = "Linux commits 5f6bd380 and d741f297 (50 ms of 1 s by default)";
 
 fn unreadable_fair_server(root: &Root) -> Finding {

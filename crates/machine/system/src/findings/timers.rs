@@ -139,7 +139,7 @@ const TICK_WHY: &str = "Sleeps do not wait for the tick where timers have a high
 /// Timer slack below this, in nanoseconds, does not show in wake-up latencies.
 const NEGLIGIBLE_SLACK_NS: u64 = 1_000;
 
-/// The timer slack of ordinary threads.
+/// The timer slack of normal threads.
 pub(super) fn slack(root: &Root) -> Option<Finding> {
     let slack = root.reading(TIMER_SLACK_FILE);
     let nanos: u64 = slack.number()?;
@@ -152,13 +152,13 @@ pub(super) fn slack(root: &Root) -> Option<Finding> {
     };
     let found = format!("timers of this process may expire {} µs late", nanos / 1000);
     let draft = finding(FindingId::TimerSlack, verdict, found).evidence(&slack).why(
-        "The kernel delays the sleeps and timeouts of ordinary threads by up to this much, so that \
+        "The kernel delays the sleeps and timeouts of normal threads by up to this much, so that \
             several can end together. Real-time threads and timerfd are exempt.",
     );
     let draft = draft.when(is_noticeable, |draft| {
         draft
             .cost(
-                format!("{} µs on every sleep of an ordinary thread", nanos / 1000),
+                format!("{} µs on every sleep of a normal thread", nanos / 1000),
                 "prctl(2), PR_SET_TIMERSLACK; the step of 50 µs in RPCS3 pull request 6697",
             )
             .apply("echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts")

@@ -85,7 +85,7 @@ fn probe_rcu_nocbs(root: &Root) -> Probe {
     }
 }
 
-/// Interrupt handlers as threads with real-time priority 50, above ordinary threads.
+/// Interrupt handlers as threads with real-time priority 50, above normal threads.
 ///
 /// Source: Documentation/admin-guide/kernel-parameters.txt.
 pub(crate) const THREADIRQS: Tunable = Tunable {

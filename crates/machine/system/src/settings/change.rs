@@ -35,7 +35,7 @@ pub enum ThreadSetting {
 }
 
 impl ThreadSetting {
-    /// The highest priority of ordinary threads.
+    /// The highest priority of normal threads.
     pub(crate) fn nice() -> Self {
         Self::Policy(Policy::Other { nice: Nice::new(-20) })
     }

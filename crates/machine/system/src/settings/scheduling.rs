@@ -34,13 +34,13 @@ pub(crate) const RT_THROTTLING: Tunable = Tunable {
 
 pub(crate) const RT_THROTTLING_FILE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// CPU time reserved for ordinary threads that real-time threads starve.
+/// CPU time reserved for normal threads that real-time threads starve.
 ///
 /// Source: Linux commit d741f297, since 6.12.
 pub(crate) const FAIR_SERVER: Tunable = Tunable {
     name: "fair_server",
     scope: SettingScope::Machine,
-    what: "no time reserved for starving ordinary threads",
+    what: "no time reserved for starving normal threads",
     cost: "a real-time thread that never sleeps takes its CPU for good",
     probe: |root| Probe::files(fair_server_runtimes(root).write("0")),
     permanent: &[],

@@ -9,7 +9,7 @@ use howlate_model::{
 };
 use howlate_procfs::{Kernel, Root, Stat, Status};
 
-/// How much later than requested the kernel may end the sleep of an ordinary thread.
+/// How much later than requested the kernel may end the sleep of a normal thread.
 ///
 /// Source: `PR_SET_TIMERSLACK(2const)`.
 pub(crate) const TIMER_SLACK: Tunable = Tunable {
@@ -44,14 +44,14 @@ fn probe_timer_slack(root: &Root) -> Probe {
     }
 }
 
-/// The nice value: how much of a shared CPU an ordinary thread gets, and how soon.
+/// The nice value: how much of a shared CPU a normal thread gets, and how soon.
 ///
 /// Source: `sched(7)`; measured by howlate's authors beside two busy threads: p99 2472 µs before, 29 µs after.
 pub(crate) const NICE: Tunable = Tunable {
     name: "nice",
     scope: SettingScope::Thread,
-    what: "the highest priority among ordinary threads (nice -20)",
-    cost: "other ordinary threads on the CPU wait while this one computes",
+    what: "the highest priority among normal threads (nice -20)",
+    cost: "other normal threads on the CPU wait while this one computes",
     probe: |_| Probe::thread("0", "-20", ThreadSetting::nice()),
     permanent: &[
         PermanentText::ProgramLine("systemd", "Nice=-20"),
@@ -72,7 +72,7 @@ pub(crate) const NICE: Tunable = Tunable {
     ],
 };
 
-/// Real-time priority: ahead of every ordinary thread, without timer slack.
+/// Real-time priority: ahead of every normal thread, without timer slack.
 ///
 /// Source: `sched(7)`; measured by howlate's authors beside two busy threads: p99 2472 µs before, 20 µs after.
 pub(crate) const FIFO: Tunable = Tunable {
@@ -94,7 +94,7 @@ pub(crate) const FIFO: Tunable = Tunable {
     ],
 };
 
-/// The time slice of an ordinary thread: with a shorter one it is scheduled sooner, and runs for less time at once.
+/// The time slice of a normal thread: with a shorter one it is scheduled sooner, and runs for less time at once.
 ///
 /// Source: Linux commit 857b158dc5e8, since 6.12; `sched_setattr(2)`, `sched_runtime`. Beside two busy threads p99
 /// went from 2472 to 25 µs, with little work at each wake-up; in other measurements nothing changed.

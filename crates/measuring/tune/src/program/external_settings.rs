@@ -56,7 +56,7 @@ impl RequestedSettings {
         Ok((now != new).then_some((now, new)))
     }
 
-    /// New scheduling attributes: a real-time thread keeps its own, a slice applies only to ordinary threads.
+    /// New scheduling attributes: a real-time thread keeps its own, a slice applies only to normal threads.
     fn scheduling(&self, now: SchedAttributes) -> SchedAttributes {
         if !now.is_fair() {
             return now;

@@ -283,7 +283,7 @@ fn advice_is_given_against_what_was_met_often_enough() {
     assert_eq!(text.matches("chrt --fifo -p 80").count(), 1, "one thing to do against both: {text}");
     assert!(text.contains(" and tar"), "{text}");
     let text = why_of(3);
-    assert!(text.contains("Against rsync, 92 % of what ordinary threads waited"), "{text}");
+    assert!(text.contains("Against rsync, 92 % of what normal threads waited"), "{text}");
     // For the thread that waited, not for whatever program.
     assert!(text.contains("    chrt --fifo -p 80 ") && !text.contains("PROGRAM"), "{text}");
     let mut culprit = vec![incident(); 3];

@@ -272,7 +272,7 @@ impl<'a> CulpritAdvice<'a> {
     }
 
     fn merge(&mut self, other: Self) {
-        // A program may be a culprit with real-time and with ordinary threads.
+        // A program may be a culprit with real-time and with normal threads.
         for name in other.against {
             if !self.against.contains(&name) {
                 self.against.push(name);
@@ -282,7 +282,7 @@ impl<'a> CulpritAdvice<'a> {
     }
 
     fn text(&self, raised: Option<&LateThread>, width: usize) -> String {
-        let whose = if self.is_realtime { "real-time threads" } else { "ordinary threads" };
+        let whose = if self.is_realtime { "real-time threads" } else { "normal threads" };
         let raised = raised.filter(|_| is_for_a_thread(&self.finding.id));
         let (found, steps) = match raised {
             Some(thread) => advice_for_thread(thread),

@@ -72,7 +72,7 @@ fn how_to_read() -> Markup {
                 strong { "maximum" } " is the worst that was seen; a longer run may see a worse one."
             }
             p {
-                "A condition is one way to run: a scheduling policy (ordinary, which is " code { "other" } ", or real-time, such as "
+                "A condition is one way to run: a scheduling policy (normal, which is " code { "other" } ", or real-time, such as "
                 code { "fifo:80" } "), a background load, a CPU. Conditions took turns in random order, so that other activity of the machine affected all of them alike."
             }
             p {

@@ -19,7 +19,7 @@ const TURNS: usize = 20;
 /// On a busy machine no CPU may be idle for a while.
 const ATTEMPTS: usize = 10;
 
-/// An ordinary thread that never sleeps, and tells on which CPU it is.
+/// A normal thread that never sleeps, and tells on which CPU it is.
 struct BusyVictim {
     tid: u32,
     cpu: Arc<AtomicU32>,

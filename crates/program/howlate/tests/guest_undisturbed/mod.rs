@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::common::{self, Background, has_caveat, is_root, show_json, skip, stderr};
 use crate::{GUEST, cannot_fetch, emulator, guest, guests_alone, recording};
 
-/// The oldest and the newest supported kernels trace with the best tracer, and all parts add up; ordinary threads of PREEMPT_RT are
+/// The oldest and the newest supported kernels trace with the best tracer, and all parts add up; normal threads of PREEMPT_RT are
 /// woken by a softirq.
 #[test]
 fn what_is_late_in_a_guest_is_split_into_its_parts() {

@@ -456,7 +456,7 @@ impl<'a> ThreadRow<'a> {
                 // It lends its priority to the thread that it waits for itself.
                 let is_own_lock = cause.call == LOCK_CALL && cause.via.is_empty();
                 let is_lock = is_own_lock && program.language.is_none();
-                // An ordinary thread has no priority to lend.
+                // A normal thread has no priority to lend.
                 let cure = if self.thread.policy.is_realtime() {
                     Cure::Inheritance { holder }
                 } else {
@@ -514,7 +514,7 @@ impl<'a> ThreadRow<'a> {
     fn priority_above(&self, cause: &WhyCause) -> Option<Priority> {
         let own = self.thread.policy.priority();
         match (cause.real_time, cause.priority) {
-            // An ordinary thread delays a real-time one only while it is in the kernel, where no priority helps.
+            // A normal thread delays a real-time one only while it is in the kernel, where no priority helps.
             (false, _) => {
                 own.is_none().then_some(Priority::USUAL).filter(|_| !self.thread.policy.is_realtime())
             }

@@ -116,7 +116,7 @@ fn the_late_thread_is_raised_above_whoever_keeps_it_waiting_and_not_its_program(
     assert_eq!(advise(fifo(FIFO_90.raised(2)), hog().real_time(high)), [], "it is above already");
     assert_eq!(advise(Policy::OTHER, hog().real_time(Priority::new(99))), [], "nobody may be above");
     assert_eq!(advise(Policy::OTHER, hog().real_time(None)), [], "nobody knows what is above");
-    assert_eq!(advise(fifo(Priority::USUAL), hog()), [], "an ordinary one keeps it waiting in the kernel");
+    assert_eq!(advise(fifo(Priority::USUAL), hog()), [], "a normal one keeps it waiting in the kernel");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn findings_against(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         CauseKind::Thread if cause.name().starts_with("rcuc/") && is_realtime => &[NohzFull],
         CauseKind::Thread => against_thread(cause, policy),
         CauseKind::Throttled => &[CpuQuota],
-        // The server of ordinary threads does what throttling did.
+        // The server of normal threads does what throttling did.
         CauseKind::RtThrottled => &[FairServer, RtThrottling],
         CauseKind::PageFault => &[MemoryLock, Swap, TransparentHugePages, NumaBalancing],
         CauseKind::Hypervisor => &[Steal, Hypervisor],

@@ -6,7 +6,7 @@ use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, LateThread
 
 use crate::cause::WhyCause;
 
-/// The causes of these incidents, with the policy of the threads that waited: first those of ordinary threads, then those of real-time
+/// The causes of these incidents, with the policy of the threads that waited: first those of normal threads, then those of real-time
 /// threads, as their remedies differ. Not of requests, whose threads wait for much else. Empty without incidents.
 pub fn causes_by_urgency(incidents: &[Incident]) -> Vec<(Policy, Vec<WhyCause>)> {
     let is_urgent = |incident: &Incident| incident.thread.policy.is_some_and(Policy::is_realtime);
@@ -21,7 +21,7 @@ pub fn causes_by_urgency(incidents: &[Incident]) -> Vec<(Policy, Vec<WhyCause>)>
 /// A cause met in fewer incidents may never come again.
 const LEAST_TIMES: usize = 3;
 
-/// The ordinary thread that waited longest for other threads, and so may gain from a real-time priority. `None` if none of them waited
+/// The normal thread that waited longest for other threads, and so may gain from a real-time priority. `None` if none of them waited
 /// several times without delaying other threads.
 pub fn thread_to_raise(incidents: &[Incident]) -> Option<&LateThread> {
     let is_ordinary =

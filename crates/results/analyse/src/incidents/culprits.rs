@@ -48,7 +48,7 @@ struct CulpritKey {
     name: String,
     command: Option<String>,
     is_recorder: bool,
-    /// Kept apart, as the remedies differ from those against ordinary threads of the same program.
+    /// Kept apart, as the remedies differ from those against normal threads of the same program.
     is_realtime: bool,
 }
 

@@ -15,12 +15,12 @@ use crate::{Outcome, Ratio};
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Priority")]
 pub struct PriorityEffect {
-    /// The conditions with ordinary scheduling, one for each thread of the loop, then as many with real-time priority, by index in the
+    /// The conditions with normal scheduling, one for each thread of the loop, then as many with real-time priority, by index in the
     /// recording's header.
     pub conditions: Vec<u32>,
     /// The real-time policy.
     pub policy: Policy,
-    /// The p99 of a typical turn with ordinary scheduling: of turns, as the ratio is, and not of all wake-ups together, which one
+    /// The p99 of a typical turn with normal scheduling: of turns, as the ratio is, and not of all wake-ups together, which one
     /// bad turn may make.
     #[serde(rename = "ordinary_p99_ns")]
     pub ordinary: Latency,
@@ -35,7 +35,7 @@ pub struct PriorityEffect {
     pub pairs: usize,
 }
 
-/// A loop with ordinary scheduling, and one that differs from it only in real-time priority.
+/// A loop with normal scheduling, and one that differs from it only in real-time priority.
 struct PolicyPair<'a> {
     ordinary: Vec<Indexed<'a>>,
     realtime: Vec<Indexed<'a>>,
@@ -76,7 +76,7 @@ fn p99(threads: &[Indexed<'_>]) -> Option<Latency> {
     Some(Latency::from_nanos(typical.round() as i64))
 }
 
-/// Each loop with ordinary scheduling, with the first one that differs from it only in real-time priority.
+/// Each loop with normal scheduling, with the first one that differs from it only in real-time priority.
 fn pairs<'a>(all: &[Indexed<'a>]) -> Vec<PolicyPair<'a>> {
     let loops = loops(all);
     let of_policy = |is_policy: fn(&Outcome) -> bool| {

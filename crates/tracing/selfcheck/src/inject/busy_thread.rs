@@ -1,4 +1,4 @@
-//! `thread`: a thread of higher priority that takes the CPU repeatedly. `competitors`: ordinary threads that never sleep. `throttled`: one
+//! `thread`: a thread of higher priority that takes the CPU repeatedly. `competitors`: normal threads that never sleep. `throttled`: one
 //! that uses up the quota of its cgroup.
 
 use howlate_linux::clock;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum CauseClass {
     /// A thread of higher priority takes the CPU for a fixed time.
     Thread,
-    /// Ordinary threads compete for the CPU.
+    /// Normal threads compete for the CPU.
     Competitors,
     /// `SIGSTOP`, followed by `SIGCONT`.
     Stopped,
@@ -112,7 +112,7 @@ impl CauseClass {
         }
     }
 
-    /// Policy of the measured thread. Causes that only affect ordinary threads need `SCHED_OTHER`; where other threads would disturb the
+    /// Policy of the measured thread. Causes that only affect normal threads need `SCHED_OTHER`; where other threads would disturb the
     /// measurement, it is a real-time thread if allowed.
     pub(crate) const fn measured_policy(self) -> RequestedPolicy {
         let fifo = Policy::Fifo { priority: Priority::USUAL };

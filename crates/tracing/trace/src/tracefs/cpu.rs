@@ -31,7 +31,7 @@ pub(super) struct CpuState {
     /// The current interrupt handler and its start.
     handler: Option<(u32, MonotonicTime)>,
     softirq: Option<u32>,
-    /// Whether an ordinary thread runs ahead of runnable real-time threads, or the current one preempted such a thread.
+    /// Whether a normal thread runs ahead of runnable real-time threads, or the current one preempted such a thread.
     is_ahead_of_realtime: bool,
     /// Whether the thread has real-time priority.
     is_realtime: bool,
@@ -113,7 +113,7 @@ impl CpuState {
         };
     }
 
-    /// Whether `next` is an ordinary thread that gets the CPU although a real-time thread is ready there (`is_one_ready`): the kernel's fair
+    /// Whether `next` is a normal thread that gets the CPU although a real-time thread is ready there (`is_one_ready`): the kernel's fair
     /// server or throttling prefers it. A thread that outranks the server only interrupts it.
     pub(super) fn is_ahead(&self, is_one_ready: bool, next: (u32, ThreadName, u32)) -> bool {
         let (pid, comm, next_priority) = next;

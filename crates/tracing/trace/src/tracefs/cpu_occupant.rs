@@ -16,7 +16,7 @@ pub(super) enum CpuOccupant {
         pid: u32,
         comm: ThreadName,
     },
-    /// An ordinary thread that runs ahead of runnable real-time threads.
+    /// A normal thread that runs ahead of runnable real-time threads.
     Server {
         pid: u32,
         comm: ThreadName,
@@ -55,7 +55,7 @@ impl CpuOccupant {
         !matches!(self, Self::Thread { comm, .. } | Self::RealTime { comm, .. } | Self::Server { comm, .. } if comm[0] == 0)
     }
 
-    /// As an ordinary thread sees it: what real-time threads are kept off by is a thread like any other.
+    /// As a normal thread sees it: what real-time threads are kept off by is a thread like any other.
     pub(super) const fn to_ordinary(self) -> Self {
         match self {
             Self::Server { pid, comm } => Self::Thread { pid, comm },

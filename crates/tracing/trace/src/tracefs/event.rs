@@ -120,7 +120,7 @@ fn time(nanos: u64) -> Option<MonotonicTime> {
 /// Source: `__trace_sched_switch_state` of `include/trace/events/sched.h`, Linux 4.14 and later.
 const ASLEEP: u64 = 0xff;
 
-/// The kernel's priorities of real-time and of ordinary threads; those of deadline threads are read as -1.
+/// The kernel's priorities of real-time and of normal threads; those of deadline threads are read as -1.
 ///
 /// Source: `include/linux/sched/prio.h`.
 pub(super) const REAL_TIME: std::ops::Range<u32> = 0..100;

@@ -48,7 +48,7 @@ use page::{PageItem, PageLayout, items};
 /// room.
 const THREAD_EVENTS: [(&str, &str, Option<&str>); 5] = [
     (SCHED_WAKING, "pid", None),
-    // An ordinary thread runs ahead of a real-time one only where that one still is.
+    // A normal thread runs ahead of a real-time one only where that one still is.
     (SCHED_MIGRATE, "pid", Some("prio<100")),
     (HRTIMER_START, "common_pid", None),
     (HRTIMER_PASSED, "common_pid", None),

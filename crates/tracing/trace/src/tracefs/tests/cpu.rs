@@ -10,7 +10,7 @@ fn of_priorities(mut switch: TraceEvent, from: u32, to: u32) -> TraceEvent {
     switch
 }
 
-/// A hog of real-time priority 10 has the CPU while the thread sleeps, until the kernel runs ordinary threads: 9 from 900 on, and 10
+/// A hog of real-time priority 10 has the CPU while the thread sleeps, until the kernel runs normal threads: 9 from 900 on, and 10
 /// from 1000 on, which the timer interrupts; the thread gets the CPU at 1200.
 fn kept_off(own_priority: u32, hog_state: u32) -> Vec<(HolderKind, &'static str, u64)> {
     kept_off_with(own_priority, hog_state, None)
@@ -49,11 +49,7 @@ fn kept_off_with(
 fn an_ordinary_thread_runs_ahead_of_runnable_real_time_threads() {
     assert_eq!(kept_off(49, 0), [(HolderKind::Server, "t10", 50)]);
     assert_eq!(kept_off(49, 1), [(HolderKind::Thread, "t10", 50)], "the hog had gone to sleep");
-    assert_eq!(
-        kept_off(120, 0),
-        [(HolderKind::Thread, "t10", 50)],
-        "an ordinary thread waits like any other"
-    );
+    assert_eq!(kept_off(120, 0), [(HolderKind::Thread, "t10", 50)], "a normal thread waits like any other");
 }
 
 #[test]
@@ -70,7 +66,7 @@ fn a_thread_that_outranks_the_server_interrupts_it() {
     );
 }
 
-/// 12, of real-time priority 50, preempts the hog, and goes to sleep as the ordinary thread 10 gets the CPU. `between` happens after 12
+/// 12, of real-time priority 50, preempts the hog, and goes to sleep as the normal thread 10 gets the CPU. `between` happens after 12
 /// got its CPU.
 fn chosen_as_another_sleeps(between: Option<TraceEvent>) -> HolderKind {
     let mut events = timely(10);

@@ -53,7 +53,7 @@ fn timers_after_its_own_are_distinguished() {
     assert_eq!(occupants(sleep), [(thread.0, thread.1, 10), (tick.0, tick.1, 10), (thread.0, thread.1, 30)]);
 }
 
-/// On PREEMPT_RT an interrupt leaves the timers of ordinary threads to a thread, which waits for the CPU:
+/// On PREEMPT_RT an interrupt leaves the timers of normal threads to a thread, which waits for the CPU:
 ///
 /// 1100 interrupt during the hog, 1110 the softirq is raised, 1120 end of the interrupt, 1500 the hog sleeps, `ktimers` serves another
 /// timer at 1530 and loses the CPU from 1540 to 1600, the right one at 1620; at 1630 it sleeps, and the thread runs.
