@@ -44,9 +44,6 @@ const SLOW: [&str; 18] = [
 /// Test programs that only compute, and do so for long: they run beside guests, which leave a CPU idle, at the lowest priority.
 const COMPUTING: [&str; 4] = ["circles", "howlate_analyse", "packaging", "xtask"];
 
-/// Tests at a time, per CPU, in a program whose tests mostly wait for what they have started.
-const WAITING_TESTS_PER_CPU: usize = 2;
-
 /// Modules whose tests take a minute, and their program: left out with `--fast`. They simulate thousands of recordings.
 const LONG_TESTS: [(&str, &str); 1] = [("howlate_analyse", "simulation::tests")];
 
@@ -164,12 +161,6 @@ impl TestExecutable {
         LONG_TESTS.iter().find(|(program, _)| *program == self.name).map(|(_, module)| *module)
     }
 
-    /// Tests of it at a time; `None`: as many as there are CPUs.
-    fn tests_at_once(&self, cpus: usize) -> Option<usize> {
-        (self.takes_minutes() && !self.boots_guests() && !self.only_computes())
-            .then_some(WAITING_TESTS_PER_CPU * cpus)
-    }
-
     fn command(&self, wrapper: &[&str]) -> Command {
         let Some((first, rest)) = wrapper.split_first() else { return Command::new(&self.executable) };
         let mut command = Command::new(first);
@@ -182,8 +173,6 @@ impl TestExecutable {
         let mut command = self.command(settings.wrapper);
         command.envs(temporary.iter().map(|folder| ("TMPDIR", folder.path())));
         command.current_dir(&self.folder).env("HOWLATE_SKIPS", settings.skips);
-        let threads = self.tests_at_once(available_cpus());
-        command.envs(threads.map(|threads| ("RUST_TEST_THREADS", threads.to_string())));
         if settings.is_fast {
             command
                 .args(self.long_tests().into_iter().flat_map(|module| ["--skip", module]))
@@ -198,10 +187,6 @@ impl TestExecutable {
         };
         TestRun { name: self.name, output, duration: now().saturating_sub(began), is_success }
     }
-}
-
-pub(super) fn available_cpus() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A folder for temporary files, writable by all users like `/tmp`. Each test program has its own, as tests look for files that were
@@ -226,19 +211,6 @@ mod tests {
         assert!(parse_artifact(&test.replace("\"test\":true", "\"test\":false")).is_none());
         assert!(parse_artifact(&test.replace("\"/a/target/ends-1\"", "null")).is_none());
         assert!(parse_artifact("warning: unused").is_none());
-    }
-
-    #[test]
-    fn tests_that_wait_are_more_at_a_time_and_those_that_compute_are_not() {
-        let tests_at_once = |name: &str| {
-            let program =
-                TestExecutable { name: name.to_owned(), folder: "/".into(), executable: "/".into() };
-            program.tests_at_once(3)
-        };
-        assert_eq!(
-            ["causes", "guest", "packaging", "howlate_render"].map(tests_at_once),
-            [Some(6), None, None, None]
-        );
     }
 
     #[test]

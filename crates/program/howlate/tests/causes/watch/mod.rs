@@ -247,20 +247,25 @@ fn limits_and_failures_are_told_apart() {
 }
 
 #[test]
-fn what_is_late_can_start_a_command_and_end_the_watch() {
+fn what_is_late_can_start_commands_and_end_the_watch() {
     if !has_bpf_and_python() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("late.json");
-    // The second command is not started while the first one runs, and that one is waited for.
+    let (file, second_file) = (folder.path().join("late.json"), folder.path().join("second"));
+    // Both are run, and waited for.
     let first = format!("sleep 0.2; cat > {0}.new && mv {0}.new {0}", file.display());
-    let actions = ["--late-above", "1ns", "--on-late", &first, "--on-late", "echo", "--on-late", "stop"];
+    let second = format!("sleep 0.2; touch {}", second_file.display());
+    let actions = ["--late-above", "1ns", "--on-late", &first, "--on-late", &second, "--on-late", "stop"];
     let program = ["--", &python(), "-c", SLEEPER];
     let output = run(&[&["watch", "--quiet"], &actions[..], &program].concat());
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("stopped by --on-late: the worst was "), "{message}");
+    assert!(second_file.exists() && !message.contains(" not run"), "{message}");
+    let one_at_a_time =
+        ["watch", "--quiet", "--duration", "1s", "--late-above", "1ns", "--on-late", "sleep 0.2"];
+    let message = stderr(&run(&[&one_at_a_time[..], &program].concat()));
     assert!(message.contains(" not run, as an earlier one still ran."), "{message}");
     let late: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(late["latency_ns"].as_i64() > Some(0), "{late}");
