@@ -44,8 +44,8 @@ const SLOW: [&str; 18] = [
 /// Test programs that only compute, and do so for long: they run beside guests, which leave a CPU idle, at the lowest priority.
 const COMPUTING: [&str; 4] = ["circles", "howlate_analyse", "packaging", "xtask"];
 
-/// Modules whose tests take a minute, and their program: left out with `--fast`. They simulate thousands of recordings.
-const LONG_TESTS: [(&str, &str); 1] = [("howlate_analyse", "simulation::tests")];
+/// Modules whose tests take a minute, and their program: left out with `--fast`. They simulate thousands of recordings, or measure.
+const LONG_TESTS: [(&str, &str); 2] = [("howlate_analyse", "simulation::tests"), ("howlate-lab", "truth::")];
 
 /// The longest test programs, which start first, so that none of them runs alone at the end.
 const LONGEST: [&str; 10] = [
