@@ -115,7 +115,7 @@ pub struct Miss {
 pub enum MissReason {
     /// At least half of it was charged to somebody else by name.
     BlamedWrongly,
-    /// The parts of the wake-up are not known, or not where they were.
+    /// The parts of the wake-up are not known.
     NotSeen,
     /// For nearly all of it the timer's interrupt had not come, and no event tells why: not judged, and not kept.
     InterruptLate,

@@ -104,20 +104,16 @@ fn judge_hit(
 }
 
 /// A stopped machine takes time from everything alike: at least 95 % of it has to be attributed to the hypervisor, the machine or be
-/// undetermined, and at most 5 % to threads and interrupts. Time
-/// under merged parts is not judged: where they were is not known.
+/// undetermined, and at most 5 % to threads and interrupts.
 fn judge_standstill(active: &[MonotonicInterval], explained: &WakeupBreakdown) -> Result<u64, MissReason> {
-    let stood = length(active).minus(attributed_during(active, explained, |segment| segment.merged));
-    if stood < HIT {
-        return Err(MissReason::NotSeen);
-    }
+    let stood = length(active);
     let has = |part: Span, percent: u64| part.as_nanos() * 100 >= stood.as_nanos() * percent;
-    let during = |is_meant: fn(CauseKind) -> bool| {
-        attributed_during(active, explained, |segment| !segment.merged && is_meant(segment.cause.kind))
-    };
-    let below =
-        during(|kind| matches!(kind, CauseKind::Hypervisor | CauseKind::Machine | CauseKind::Undetermined));
-    let named = during(|kind| matches!(kind, CauseKind::Thread | CauseKind::Interrupt | CauseKind::Softirq));
+    let below = attributed_during(active, explained, |segment| {
+        matches!(segment.cause.kind, CauseKind::Hypervisor | CauseKind::Machine | CauseKind::Undetermined)
+    });
+    let named = attributed_during(active, explained, |segment| {
+        matches!(segment.cause.kind, CauseKind::Thread | CauseKind::Interrupt | CauseKind::Softirq)
+    });
     match () {
         () if has(below, 95) => Ok(stood.minus(below).as_nanos()),
         () if has(named, 5) => Err(MissReason::BlamedWrongly),
@@ -334,33 +330,6 @@ mod tests {
             assert_eq!(judge(kind, 300), (0, 100), "{kind:?}");
         }
         assert_eq!(judge(CauseKind::IdleExit, 345), (0, 0), "that is nobody, and not right either");
-    }
-
-    // 0         100       200       300       400
-    // |======== stood still ============|         350 by its stamps
-    // |--- hog, merged ---|- below -----|         where the hog ran within the first 200 is not known
-    #[test]
-    fn a_machine_that_stood_still_is_not_judged_where_no_part_has_a_place() {
-        let stopped =
-            InjectedCause { kind: CauseKind::Hypervisor, name: String::new(), pid: None, ..hog(100) };
-        let judge = |merged: u64, rest: CauseKind| {
-            let parts = |number: i64| {
-                let start = at(number * 1_000);
-                let hog = segment(CauseKind::Thread, "hog", HOG, merged);
-                let below = segment(rest, "", 0, 400 - merged);
-                vec![
-                    Segment { from: start, merged: true, ..hog },
-                    Segment { from: start.plus(Span::from_micros(merged)), ..below },
-                ]
-            };
-            let all: Vec<ExplainedWakeup> =
-                (0..100).map(|number| judged(number, Some(parts(number)))).collect();
-            let score = score(std::slice::from_ref(&stopped), &all);
-            (score.found, score.blamed_wrongly, score.not_seen)
-        };
-        assert_eq!(judge(200, CauseKind::Undetermined), (100, 0, 0));
-        assert_eq!(judge(200, CauseKind::Softirq), (0, 100, 0));
-        assert_eq!(judge(400, CauseKind::Undetermined), (0, 0, 100));
     }
 
     #[test]
