@@ -1,8 +1,10 @@
 //! What delayed the iteration of a loop: another thread, a lock and its holder, a system call, the runtime of its own deadline; and the
 //! advice. No durations are asserted.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -14,10 +16,10 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The JSON result and the screen for the program; `None` where it cannot be tested.
 fn watch(way: &str, status: i32) -> Option<(Value, String)> {
-    watch_with(&[], way, status)
+    watch_with(&[], &[way], status)
 }
 
-fn watch_with(options: &[&str], way: &str, status: i32) -> Option<(Value, String)> {
+fn watch_with(options: &[&str], ways: &[&str], status: i32) -> Option<(Value, String)> {
     if !has_bpf() || !may_use_realtime() {
         return None;
     }
@@ -26,7 +28,7 @@ fn watch_with(options: &[&str], way: &str, status: i32) -> Option<(Value, String
     let (program, file) = (program.to_str().unwrap(), folder.path().join("w.jsonl"));
     let file = file.to_str().unwrap();
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let arguments = [&["watch", "--json", "--quiet", "--out", file][..], options, &["--", program, way]];
+    let arguments = [&["watch", "--json", "--quiet", "--out", file][..], options, &["--", program], ways];
     let document = json(&arguments.concat(), status);
     Some((document, stdout(&run(&["show", file]))))
 }
@@ -49,15 +51,30 @@ fn waits(victim: &Value) -> &[Value] {
 
 #[test]
 fn turns_that_are_caught_up_with_are_of_whoever_had_the_cpu() {
-    let Some((document, text)) = watch("catch-up", 0) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let witness = folder.path().join("witness");
+    // The longest wake-ups alone may be those of one moment in which the machine stood still.
+    let options = ["--late-above", "1ms"];
+    let Some((document, text)) = watch_with(&options, &["catch-up", witness.to_str().unwrap()], 0) else {
+        return;
+    };
     let victim = victim(&document);
-    assert_eq!((&causes(victim)[0]["kind"], &causes(victim)[0]["name"]), (&"thread".into(), &"taker".into()));
+    let most = &causes(victim)[0];
+    if most["name"] != "taker" && stood_still(&witness) > Duration::from_millis(40) {
+        return skip("the machine stood still for longer than the thread took");
+    }
+    assert_eq!((&most["kind"], &most["name"]), (&"thread".into(), &"taker".into()), "{victim}");
     assert_eq!(causes(victim)[0]["own"], true, "{victim}");
     assert!(!causes(victim).iter().any(|cause| cause["kind"] == "late_arming"), "{victim}");
     // Above the other thread, whose priority is known; no advice for the program as a whole.
     assert!(text.contains("struct sched_param p = { .sched_priority = 51 };"), "{text}");
     compiles_as_c_and_cpp(&text);
     assert!(!text.contains("chrt "), "{text}");
+}
+
+/// For how long not even the most urgent thread had the CPU.
+fn stood_still(witness: &Path) -> Duration {
+    Duration::from_nanos(std::fs::read_to_string(witness).unwrap().parse().unwrap())
 }
 
 /// Printed code can be pasted into C and into C++.
@@ -105,7 +122,7 @@ fn a_write_that_blocks_is_told_with_who_was_waited_for() {
 #[test]
 fn a_deadlines_runtime_that_was_used_up_is_the_cause() {
     // What is later than a period is few wake-ups; on a busy machine others are even later.
-    let Some((document, text)) = watch_with(&["--late-above", "15ms"], "deadline", 0) else { return };
+    let Some((document, text)) = watch_with(&["--late-above", "15ms"], &["deadline"], 0) else { return };
     let victim = victim(&document);
     if victim["in_force"]["policy"] != "deadline" && victim["condition"]["policy"] != "deadline" {
         return skip("SCHED_DEADLINE is refused here");
