@@ -4,7 +4,7 @@ use howlate_linux::background_priority::BackgroundPriority;
 use howlate_model::{MonotonicTime, Policy, Span};
 
 /// At first many new threads are asked for their names, and a short program ends before it is lowered.
-const LOWERED_AFTER: Span = Span::from_secs(1);
+const LOWERED_AFTER: Span = Span::from_millis(250);
 /// A look that starts later than this, or takes longer, misses short-lived threads.
 const TOO_LATE: Span = Span::from_millis(100);
 
@@ -49,7 +49,7 @@ mod tests {
     fn a_late_look_restores_the_priority_for_good() {
         let at = |ms: i64| MonotonicTime::from_nanos(ms * 1_000_000);
         let mut priority = WatchPriority::new(at(0));
-        priority.update(at(500), at(490));
+        priority.update(at(200), at(190));
         assert!(priority.start.is_some() && !priority.priority.is_lowered());
         priority.update(at(1_500), at(1_450));
         assert!(priority.start.is_none());

@@ -85,7 +85,7 @@ fn is_marked_loop(outcome: &Outcome) -> bool {
 fn ledger_of(outcome: &Outcome) -> Option<&Ledger> {
     let rhythm = outcome.rhythm.as_deref()?;
     let event_loop = rhythm.event_loop().filter(|_| event_loops::has_own_loop(outcome));
-    event_loop.map(|of| &of.ledger).or_else(|| rhythm.timer_loop().map(|of| &of.ledger))
+    event_loop.map(|of| &of.ledger).or_else(|| rhythm.repeated_timer_loop().map(|of| &of.ledger))
 }
 
 /// Whether it waited for something other than a CPU, or for a thread that did.

@@ -13,10 +13,6 @@ use crate::untrusted_text::legible;
 
 /// Sentences of all threads together.
 const MOST: usize = 2;
-/// Minimum share of the time of all iterations for a wait to be mentioned.
-const LEAST_SHARE: f64 = 0.05;
-/// Minimum number of iterations with the wait.
-const LEAST_TIMES: u64 = 3;
 
 /// Loops that drift by sleeping for a length, and the waits that took most of their loops' time.
 pub(super) fn sentences(outcomes: &[&Outcome]) -> Vec<String> {
@@ -28,14 +24,11 @@ pub(super) fn sentences(outcomes: &[&Outcome]) -> Vec<String> {
     drifts.chain(waits).take(MOST).collect()
 }
 
-fn waits_of(outcome: &Outcome) -> Vec<(&Outcome, &TimerLoopBlock, &IterationWait)> {
-    let Some(timer_loop) = outcome.rhythm.as_deref().and_then(Rhythm::timer_loop) else { return Vec::new() };
-    let usual = timer_loop.length.quantile(0.5).map_or(0.0, |length| length.as_nanos() as f64);
-    let all = timer_loop.length.count() as f64 * usual;
-    let matters = |wait: &&IterationWait| {
-        wait.time.count() >= LEAST_TIMES && wait.total.as_nanos() as f64 >= LEAST_SHARE * all && all > 0.0
-    };
-    timer_loop.waits.iter().filter(matters).map(|wait| (outcome, timer_loop, wait)).collect()
+fn waits_of(outcome: &Outcome) -> impl Iterator<Item = (&Outcome, &TimerLoopBlock, &IterationWait)> {
+    let rhythm = outcome.rhythm.as_deref();
+    let timer_loop = rhythm.and_then(Rhythm::timer_loop);
+    let waits = rhythm.into_iter().flat_map(Rhythm::notable_waits);
+    waits.filter_map(move |wait| Some((outcome, timer_loop?, wait)))
 }
 
 /// `control waited for planner (futex) in 675 of 2 985 iterations: 103 µs at the median, 10.0 ms at most.`

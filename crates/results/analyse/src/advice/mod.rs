@@ -529,19 +529,11 @@ impl<'a> ThreadRow<'a> {
 
     /// Advice for what it is blocked in within its iterations, if that is a good part of them.
     fn iteration_advice(&self, program: &WatchedProgram) -> Vec<ThreadAdvice> {
-        let Some(timer_loop) = self.outcome.rhythm.as_deref().and_then(Rhythm::timer_loop) else {
-            return Vec::new();
-        };
-        let length = &timer_loop.length;
-        let all = length.count() as f64 * length.quantile(0.5).map_or(0.0, |median| median.as_nanos() as f64);
-        let matters = |wait: &&IterationWait| {
-            wait.time.count() >= LEAST_TIMES && wait.total.as_nanos() as f64 >= LEAST_SHARE * all && all > 0.0
-        };
+        let Some(rhythm) = self.outcome.rhythm.as_deref() else { return Vec::new() };
         // A call harms nothing in a loop that has the time for it within its period.
-        let rhythm = self.outcome.rhythm.as_deref();
-        let period = rhythm.and_then(Rhythm::period).map_or(0, Span::as_nanos);
-        let is_harmless =
-            length.quantile(0.99).is_some_and(|most| most.as_nanos().unsigned_abs() * 2 < period);
+        let period = rhythm.period().map_or(0, Span::as_nanos);
+        let longest = rhythm.timer_loop().and_then(|timer_loop| timer_loop.length.quantile(0.99));
+        let is_harmless = longest.is_some_and(|most| most.as_nanos().unsigned_abs() * 2 < period);
         let advice = |wait: &IterationWait| {
             let cure = match wait.kind {
                 CauseKind::SystemCall if is_harmless => return None,
@@ -552,7 +544,7 @@ impl<'a> ThreadRow<'a> {
             };
             Some(self.advise(cure, wait.total.as_nanos(), Vec::new()))
         };
-        timer_loop.waits.iter().filter(matters).filter_map(advice).collect()
+        rhythm.notable_waits().filter_map(advice).collect()
     }
 
     /// Timer slack makes every wake-up late, if only a little of the largest latency: it is weighed by the number of those.

@@ -241,6 +241,12 @@ pub struct SpanNumbers {
     pub time_ns: Option<Summary>,
 }
 
+/// Fewer iterations are no loop.
+const LEAST_ITERATIONS: u64 = 20;
+/// A wait is notable that took at least this share of the usual time of all iterations,
+const NOTABLE_SHARE: f64 = 0.05;
+/// and was met in at least this many of them.
+const NOTABLE_TIMES: u64 = 3;
 /// Fewer pairs of lateness and step do not show what a step depends on.
 const LEAST_PAIRS: u64 = 50;
 /// If lateness moves the next time, each microsecond of it moves that by about one.
@@ -250,6 +256,10 @@ const ERRORS: f64 = 3.0;
 const LEAST_SLOPE: f64 = 0.5;
 /// Share of the step by which a loop must run too slowly to be reported.
 const LEAST_DELAY: f64 = 0.005;
+/// A loop whose mean sleep is shorter than this share of its mean delay is behind its time,
+const LEAST_SLEEP: f64 = 0.5;
+/// as is one that sleeps in fewer than this share of its iterations.
+const LEAST_SLEPT: f64 = 0.5;
 /// Sleeps for a length are equally long: their standard deviation is below this share of their mean,
 const SLEEP_DEVIATION: f64 = 0.01;
 /// and at least this many times smaller than that of the steps, which vary with the work.
@@ -331,6 +341,24 @@ impl Rhythm {
         self.block.timer_loop.as_ref()
     }
 
+    /// The same, where these are enough for a loop: what a thread waits for that sleeps now and then is what it is there for, such as
+    /// the end of another thread.
+    pub fn repeated_timer_loop(&self) -> Option<&TimerLoopBlock> {
+        self.timer_loop().filter(|timer_loop| timer_loop.length.count() >= LEAST_ITERATIONS)
+    }
+
+    /// The waits that took a good part of its loop's time.
+    pub fn notable_waits(&self) -> impl Iterator<Item = &IterationWait> {
+        self.repeated_timer_loop().into_iter().flat_map(|timer_loop| {
+            let usual = timer_loop.length.quantile(0.5).map_or(0.0, |length| length.as_nanos() as f64);
+            let all = timer_loop.length.count() as f64 * usual;
+            timer_loop.waits.iter().filter(move |wait| {
+                let is_long = wait.total.as_nanos() as f64 >= NOTABLE_SHARE * all && all > 0.0;
+                wait.time.count() >= NOTABLE_TIMES && is_long
+            })
+        })
+    }
+
     /// Of requests: answers that are not among them.
     pub const fn omitted_answers(&self) -> Option<&OmittedAnswers> {
         self.block.omitted_answers.as_ref()
@@ -371,9 +399,19 @@ fn sleeps_for_length(drift: &Drift) -> Option<LengthSleeps> {
         Span::from_nanos(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
     };
     (drift.pairs >= LEAST_PAIRS
+        && !is_out_of_time(drift, delay)
         && (has_equal_sleeps(drift) || is_moved_by_lateness(drift))
         && delay >= LEAST_DELAY * (mean - delay))
         .then(|| LengthSleeps { step: span(mean), without_delay: span(mean - delay) })
+}
+
+/// Whether it often has hardly time to sleep: then its work moves its steps, however it asks. False where nobody recorded its sleeps.
+fn is_out_of_time(drift: &Drift, delay_us: f64) -> bool {
+    let sleeps = drift.sleeps as f64;
+    let mean = drift.slept_us / sleeps;
+    // Of sleeps that are either of one length or of none, the share of the former.
+    let share = mean * mean / (drift.slept_squared_us2 / sleeps);
+    drift.sleeps > 0 && (mean < LEAST_SLEEP * delay_us || share < LEAST_SLEPT)
 }
 
 fn has_equal_sleeps(drift: &Drift) -> bool {
@@ -524,6 +562,23 @@ mod tests {
         let found = working(false).unwrap();
         assert!((11_000_000..11_300_000).contains(&found.step.as_nanos()), "{found:?}");
         assert_eq!(working(true), None);
+    }
+
+    /// Each of its times is past when it asks.
+    #[test]
+    fn who_has_no_time_to_sleep_is_moved_by_its_work() {
+        let found = |slept: u64, each: u64| {
+            let mut drift = Drift::default();
+            for number in 0..200 {
+                let late = 70_000 + number * 7_919 % 40_000;
+                drift.add(Span::from_nanos(late), Span::from_nanos(5_150_000 + late));
+                let sleeps = number % each == 0;
+                drift.record_sleep(if sleeps { Span::from_nanos(slept) } else { Span::ZERO });
+            }
+            sleeps_for_length(&drift)
+        };
+        assert_eq!((found(0, 1), found(20_000, 1), found(3_000_000, 3)), (None, None, None));
+        assert!(found(100_000, 1).is_some(), "short, and as long as it asks for");
     }
 
     #[test]

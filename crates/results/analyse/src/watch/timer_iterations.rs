@@ -81,19 +81,19 @@ impl TimerIterations {
 }
 
 impl OpenIteration {
-    /// Adds a sleep without a time limit within the iteration.
+    /// Adds a sleep within the iteration: a wait without a time limit, or for a lock.
     fn blocked(&mut self, past: &PastSleep) {
         let sleep = &past.sleep;
-        let (Some(since), SleepState::Waiting, WakeSource::Other(who)) =
-            (sleep.asleep_since, &sleep.asleep, &sleep.woken_by)
-        else {
-            return;
+        let (Some(since), SleepState::Waiting) = (sleep.asleep_since, &sleep.asleep) else { return };
+        let waker = match &sleep.woken_by {
+            WakeSource::Other(who) => Some(who).filter(|who| who.holder == HolderKind::Thread),
+            WakeSource::Timer(_) => None,
+            WakeSource::NotSeen { .. } => return,
         };
         if matches!(&sleep.slept_in, Some(SleepSite::Call(call)) if WAITS_FOR_EVENTS.contains(&call.as_str()))
         {
             return;
         }
-        let waker = Some(who).filter(|who| who.holder == HolderKind::Thread);
         let own = waker.and_then(|waker| waker.pid).is_some_and(|pid| past.is_own(pid));
         let (cause, length) = (Cause { own, ..wait_cause(sleep, waker) }, sleep.waking.since(since));
         let pid = waker.and_then(|waker| waker.pid);

@@ -34,6 +34,9 @@ const RUNS_PER_THREAD: usize = 256;
 const MERGED_AT_LEAST: usize = 4;
 /// Runs that each thread has room for from the start.
 const INITIAL_RUNS: usize = 4;
+/// A thread with fewer limits of locks per sleep on a timer keeps its time by those sleeps. Of the interpreter's lock, a limit passes
+/// for each thread that holds it meanwhile.
+const LIMITS_PER_SLEEP: u64 = 8;
 /// Runs of all threads together, about a kilobyte each: bounds the memory for programs with thousands of threads.
 const RUNS_OF_ALL_THREADS: usize = 16_384;
 
@@ -60,6 +63,9 @@ struct ChainThread {
     /// Number of sleeps so far, and of those in the call that locks wait in.
     slept: u64,
     slept_in_locks: u64,
+    /// Number of sleeps that a timer ended: in the call that locks wait in, and in others.
+    limits: u64,
+    timed: u64,
 }
 
 /// What a thread did from one sleep to the next.
@@ -153,7 +159,7 @@ impl WakeupChains {
     /// Settles the first sleep of a thread, if everything needed is recorded.
     fn settle_one(&mut self, tid: u32, now: MonotonicTime) -> Option<(&PastSleep, Option<Awakening>)> {
         let room = (RUNS_OF_ALL_THREADS / self.threads.len().max(1)).clamp(1, RUNS_PER_THREAD);
-        let first = self.threads.get_mut(&tid)?.waiting.pop_front()?;
+        let first = self.threads.get_mut(&tid)?.next_sleep(now)?;
         let Resolution::Known(mut awakening) = self.find(&first, now) else {
             self.threads.get_mut(&tid)?.waiting.push_front(first);
             return None;
@@ -175,6 +181,9 @@ impl WakeupChains {
 
     fn find(&self, sleep: &TracedSleep, now: MonotonicTime) -> Resolution {
         let thread = &self.threads[&sleep.tid];
+        if thread.is_limit(sleep) {
+            return Resolution::Known(None);
+        }
         let past: Vec<PastSleep> = thread.past_since(due(sleep)).cloned().collect();
         let Some(own) = Awakening::from_sleep(sleep, thread.causes_before(&past)) else {
             return Resolution::Known(None);
@@ -307,6 +316,32 @@ fn due(sleep: &TracedSleep) -> MonotonicTime {
 }
 
 impl ChainThread {
+    /// The first sleep that waits to be settled. A wait for a lock that goes on when its limit has passed is one sleep; `None` while it
+    /// is not known whether it does.
+    fn next_sleep(&mut self, now: MonotonicTime) -> Option<TracedSleep> {
+        loop {
+            let first = self.waiting.pop_front()?;
+            let is_limit = self.is_limit(&first);
+            match self.waiting.front_mut() {
+                Some(next) if is_limit && is_in_lock(next) => {
+                    next.asleep_since = first.asleep_since;
+                    self.limits += 1;
+                }
+                None if is_limit && now.since(first.waking) < WAKER_TIMEOUT => {
+                    self.waiting.push_front(first);
+                    return None;
+                }
+                _ => return Some(first),
+            }
+        }
+    }
+
+    /// Whether the time limit of a lock has passed, which is no deadline of a thread that keeps its time otherwise.
+    fn is_limit(&self, sleep: &TracedSleep) -> bool {
+        let by_timer = matches!(sleep.woken_by, WakeSource::Timer(_));
+        by_timer && is_in_lock(sleep) && self.timed > 0 && self.limits <= self.timed * LIMITS_PER_SLEEP
+    }
+
     /// Whether it handles a timer of its own: what wakes it in between is then no deadline of another thread.
     fn keeps_time(&self) -> bool {
         let slept_by_itself = |past: &PastSleep| match (&past.sleep.woken_by, &past.sleep.slept_in) {
@@ -409,6 +444,10 @@ impl ChainThread {
         let is_limit = is_in_lock(&past.sleep);
         self.slept += 1;
         self.slept_in_locks += u64::from(is_limit);
+        if matches!(past.sleep.woken_by, WakeSource::Timer(_)) {
+            let ended = if is_limit { &mut self.limits } else { &mut self.timed };
+            *ended += 1;
+        }
         let has_deadline = |awakening: &&Awakening| match awakening.activation {
             Activation::Event => false,
             Activation::Timer => !is_limit,

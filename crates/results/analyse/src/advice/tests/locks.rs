@@ -10,11 +10,20 @@ fn advised(
     language: Option<ProgramLanguage>,
     activity: &[(Cause, u64)],
 ) -> Vec<ThreadAdvice> {
+    advised_after(LEAST_ITERATIONS, policy, language, activity)
+}
+
+fn advised_after(
+    iterations: u64,
+    policy: Policy,
+    language: Option<ProgramLanguage>,
+    activity: &[(Cause, u64)],
+) -> Vec<ThreadAdvice> {
     let facts = WatchedProgram { language, ..WatchedProgram::default() };
     let mut analysis = program(&[("control", policy, Vec::new())], facts);
     let (at, mut timer_loop) = (MonotonicTime::default(), TimerLoopBlock::default());
     let length = Span::from_millis(1);
-    for _ in 0..LEAST_TIMES {
+    for _ in 0..iterations {
         let mut time = Distribution::default();
         time.record(Latency::from_span(length));
         let wait = IterationWait {
@@ -58,12 +67,20 @@ fn shorter(meanwhile: Meanwhile) -> Vec<Cure> {
     vec![Cure::ShorterLock { holder: "holder".into(), meanwhile }]
 }
 
+/// So many are a loop.
+const LEAST_ITERATIONS: u64 = 20;
 const FIFO: Policy = Policy::Fifo { priority: Priority::USUAL };
 
 #[test]
 fn less_work_helps_where_the_holder_works() {
     assert_eq!(cures(Policy::OTHER, None, &[(works(), 900), (sleeps(), 100)]), shorter(Meanwhile::Works));
     assert_eq!(cures(Policy::OTHER, None, &[]), shorter(Meanwhile::Works), "nothing else is known");
+}
+
+#[test]
+fn a_thread_that_sleeps_now_and_then_is_there_to_wait_for_others() {
+    let advice = |iterations| advised_after(iterations, Policy::OTHER, None, &[(works(), 900)]).len();
+    assert_eq!((advice(LEAST_ITERATIONS - 1), advice(LEAST_ITERATIONS)), (0, 1));
 }
 
 #[test]

@@ -281,6 +281,60 @@ fn whose_lock_it_waits_for_hands_nothing_on() {
     );
 }
 
+/// A wait for a lock from `since` on that its limit ended.
+fn limited(since: i64, limit: i64) -> TracedSleep {
+    in_call(since, "futex", until(limit + 20, by_timer(7, limit, limit + 10)))
+}
+
+fn kept_by_its_own_time(start: i64) -> TracedSleep {
+    in_call(start - 500, "clock_nanosleep", until(start + 100, by_timer(7, start, start + 10)))
+}
+
+// 1000     1100      6100 6120     11120 11140     12000
+// |--------|---------|----|--------|-----|---------|
+// timer    asks      limit, asks   limit, asks     the other thread gives the lock up
+#[test]
+fn a_wait_for_a_lock_goes_on_when_its_limit_has_passed() {
+    let mut chains = WakeupChains::default();
+    chains.follow(8, 7);
+    let given = in_call(11_140, "futex", until(12_500, woken(7, thread(8, "other"), 12_000, 12_010)));
+    for sleep in [kept_by_its_own_time(1_000), limited(1_100, 6_100), limited(6_120, 11_120), given] {
+        chains.record_sleep(sleep, 7);
+    }
+    let all = settle_all(&mut chains, 20_000);
+    let activations = all.iter().map(|(_, awakening)| awakening.as_ref().map(|found| found.activation));
+    assert_eq!(activations.collect::<Vec<_>>(), [Some(Activation::Timer), Some(Activation::Event)]);
+    let whole = &all[1].0;
+    assert_eq!((whole.asleep_since, whole.waking), (Some(at(1_100)), at(12_000)));
+}
+
+#[test]
+fn a_limit_is_no_deadline_and_what_follows_it_is_waited_for() {
+    let mut chains = WakeupChains::default();
+    chains.record_sleep(kept_by_its_own_time(1_000), 7);
+    chains.record_sleep(limited(1_100, 6_100), 7);
+    assert_eq!(settle_all(&mut chains, 6_200).len(), 1, "it may wait on");
+    chains.record_sleep(kept_by_its_own_time(11_000), 7);
+    let all = settle_all(&mut chains, 12_000);
+    let is_wakeup: Vec<bool> = all.iter().map(|(_, awakening)| awakening.is_some()).collect();
+    assert_eq!(is_wakeup, [false, true], "it had the lock");
+    chains.record_sleep(limited(11_100, 16_100), 7);
+    let late = 16_100 + i64::try_from(WAKER_TIMEOUT.as_nanos()).unwrap();
+    assert_eq!(settle_all(&mut chains, late + 100).len(), 1, "nothing follows");
+}
+
+#[test]
+fn a_loop_that_waits_in_a_condition_variable_keeps_its_time_by_that() {
+    let mut chains = WakeupChains::default();
+    chains.record_sleep(kept_by_its_own_time(1_000), 7);
+    for turn in 2..30 {
+        chains.record_sleep(limited(turn * 1_000 + 100, turn * 1_000 + 1_000), 7);
+    }
+    let all = settle_all(&mut chains, 1_000_000_000);
+    let by_timer = all.iter().filter(|(_, awakening)| awakening.is_some()).count();
+    assert!(by_timer > 15, "{by_timer}");
+}
+
 // high:    1000 runs 1010, blocked 1100 .......................... woken 9400; asleep on its timer 9500, due 2000
 // low:     500 runs ..  1200 loses the CPU to middle ..... 9200, runs, 9400 wakes high, asleep 9450
 fn inversion() -> [TracedSleep; 3] {
