@@ -37,6 +37,8 @@ const INITIAL_RUNS: usize = 4;
 /// A thread with fewer limits of locks per sleep on a timer keeps its time by those sleeps. Of the interpreter's lock, a limit passes
 /// for each thread that holds it meanwhile.
 const LIMITS_PER_SLEEP: u64 = 8;
+/// Whoever holds a lock gives it up at the limit, and often before the other waits again.
+const PASSED_PER_FOLLOWED: u64 = 8;
 /// Runs of all threads together, about a kilobyte each: bounds the memory for programs with thousands of threads.
 const RUNS_OF_ALL_THREADS: usize = 16_384;
 
@@ -63,8 +65,9 @@ struct ChainThread {
     /// Number of sleeps so far, and of those in the call that locks wait in.
     slept: u64,
     slept_in_locks: u64,
-    /// Number of sleeps that a timer ended: in the call that locks wait in, and in others.
-    limits: u64,
+    /// Number of sleeps that a timer ended: in the call that locks wait in, with another sleep in it next or without, and in others.
+    limits_followed: u64,
+    limits_passed: u64,
     timed: u64,
 }
 
@@ -321,13 +324,13 @@ impl ChainThread {
     fn next_sleep(&mut self, now: MonotonicTime) -> Option<TracedSleep> {
         loop {
             let first = self.waiting.pop_front()?;
-            let is_limit = self.is_limit(&first);
+            let may_be_limit = self.may_be_limit(&first);
             match self.waiting.front_mut() {
-                Some(next) if is_limit && is_in_lock(next) => {
+                Some(next) if may_be_limit && is_in_lock(next) => {
                     next.asleep_since = first.asleep_since;
-                    self.limits += 1;
+                    self.limits_followed += 1;
                 }
-                None if is_limit && now.since(first.waking) < WAKER_TIMEOUT => {
+                None if may_be_limit && now.since(first.waking) < WAKER_TIMEOUT => {
                     self.waiting.push_front(first);
                     return None;
                 }
@@ -336,10 +339,17 @@ impl ChainThread {
         }
     }
 
-    /// Whether the time limit of a lock has passed, which is no deadline of a thread that keeps its time otherwise.
-    fn is_limit(&self, sleep: &TracedSleep) -> bool {
+    /// Whether this may be the time limit of a lock: a thread that keeps its time otherwise has slept in the call of locks.
+    fn may_be_limit(&self, sleep: &TracedSleep) -> bool {
         let by_timer = matches!(sleep.woken_by, WakeSource::Timer(_));
-        by_timer && is_in_lock(sleep) && self.timed > 0 && self.limits <= self.timed * LIMITS_PER_SLEEP
+        let limits = self.limits_followed + self.limits_passed;
+        by_timer && is_in_lock(sleep) && self.timed > 0 && limits <= self.timed * LIMITS_PER_SLEEP
+    }
+
+    /// Whether it is one, and no deadline: often such limits are followed by another wait for the lock, as those of condition
+    /// variables are not.
+    fn is_limit(&self, sleep: &TracedSleep) -> bool {
+        self.limits_passed < self.limits_followed * PASSED_PER_FOLLOWED && self.may_be_limit(sleep)
     }
 
     /// Whether it handles a timer of its own: what wakes it in between is then no deadline of another thread.
@@ -445,7 +455,7 @@ impl ChainThread {
         self.slept += 1;
         self.slept_in_locks += u64::from(is_limit);
         if matches!(past.sleep.woken_by, WakeSource::Timer(_)) {
-            let ended = if is_limit { &mut self.limits } else { &mut self.timed };
+            let ended = if is_limit { &mut self.limits_passed } else { &mut self.timed };
             *ended += 1;
         }
         let has_deadline = |awakening: &&Awakening| match awakening.activation {

@@ -308,19 +308,34 @@ fn a_wait_for_a_lock_goes_on_when_its_limit_has_passed() {
     assert_eq!((whole.asleep_since, whole.waking), (Some(at(1_100)), at(12_000)));
 }
 
+/// Whether each settled sleep was a wake-up.
+fn wakeups(chains: &mut WakeupChains, now: i64) -> Vec<bool> {
+    settle_all(chains, now).iter().map(|(_, awakening)| awakening.is_some()).collect()
+}
+
 #[test]
-fn a_limit_is_no_deadline_and_what_follows_it_is_waited_for() {
+fn a_limit_after_which_it_had_the_lock_is_no_deadline_either() {
     let mut chains = WakeupChains::default();
     chains.record_sleep(kept_by_its_own_time(1_000), 7);
     chains.record_sleep(limited(1_100, 6_100), 7);
-    assert_eq!(settle_all(&mut chains, 6_200).len(), 1, "it may wait on");
-    chains.record_sleep(kept_by_its_own_time(11_000), 7);
-    let all = settle_all(&mut chains, 12_000);
-    let is_wakeup: Vec<bool> = all.iter().map(|(_, awakening)| awakening.is_some()).collect();
-    assert_eq!(is_wakeup, [false, true], "it had the lock");
-    chains.record_sleep(limited(11_100, 16_100), 7);
-    let late = 16_100 + i64::try_from(WAKER_TIMEOUT.as_nanos()).unwrap();
-    assert_eq!(settle_all(&mut chains, late + 100).len(), 1, "nothing follows");
+    assert_eq!(wakeups(&mut chains, 6_200), [true], "it may wait on");
+    chains.record_sleep(in_call(6_120, "futex", until(7_000, woken(7, thread(8, "other"), 6_500, 6_510))), 7);
+    chains.record_sleep(limited(7_100, 12_100), 7);
+    chains.record_sleep(kept_by_its_own_time(14_000), 7);
+    assert_eq!(wakeups(&mut chains, 15_000), [true, false, true]);
+}
+
+// The limit of each wait is the period; a short sleep follows.
+#[test]
+fn a_condition_variable_that_nothing_follows_is_a_timer() {
+    let mut chains = WakeupChains::default();
+    for turn in 0..10 {
+        chains.record_sleep(kept_by_its_own_time(turn * 10_000 + 1_000), 7);
+        chains.record_sleep(limited(turn * 10_000 + 1_100, turn * 10_000 + 9_000), 7);
+    }
+    assert_eq!(wakeups(&mut chains, 90_000 + 9_100), [true; 19], "something may follow the last one");
+    let late = 99_000 + i64::try_from(WAKER_TIMEOUT.as_nanos()).unwrap();
+    assert_eq!(wakeups(&mut chains, late + 100), [true], "nothing does");
 }
 
 #[test]
