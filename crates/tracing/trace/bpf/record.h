@@ -25,7 +25,7 @@ struct occupant {
 #define NAMELESS OCCUPANTS /* instead of an index: its name did not fit */
 #define WAITED_BITS 8
 
-/* A stretch of CPU time of an occupant: the most recent ones of each wait, from the last one backwards. */
+/* A stretch of CPU time of an occupant: the most recent ones of each wait, from the last one backwards; beyond those, the long ones. */
 struct stretch {
 	__u64 from, until;
 	__u32 id;

@@ -12,14 +12,26 @@ use howlate_model::{CauseKind, MonotonicInterval, MonotonicTime, Segment, Span};
 const SHORTEST: Span = Span::from_millis(1);
 
 /// Charges the time of a standstill to `below`, the layer below the kernel. Between two parts this CPU had an event: most of the
-/// standstill, as far as it lies in the wake-up, has to be in one part.
+/// standstill, as far as it lies in the wake-up, has to be in one part, or in parts whose places are not known.
 pub(super) fn charge_standstill(parts: &mut Vec<Segment>, still: MonotonicInterval, below: CauseKind) {
-    let Some((first, last)) = parts.first().zip(parts.last()) else { return };
-    let within = overlap(still, MonotonicInterval { from: first.from, until: end(last) });
-    let most = |part: &Segment| length(overlap(still, stamp(part))).times(2) > length(within);
-    let Some(place) = parts.iter().position(most).filter(|_| length(within) >= SHORTEST) else { return };
-    let pieces = cut_out(&parts[place], overlap(still, stamp(&parts[place])), below);
-    parts.splice(place..=place, pieces);
+    let within = overlap(still, stamp(parts));
+    if length(within) < SHORTEST {
+        return;
+    }
+    let mut begins = 0;
+    for one_place in parts.chunk_by(|part, next| part.merged && next.merged) {
+        let range = begins..begins + one_place.len();
+        begins = range.end;
+        let here = overlap(still, stamp(one_place));
+        if length(here).times(2) > length(within) {
+            let pieces = match one_place {
+                [part] => cut_out(part, here, below).collect(),
+                merged => cut_out_of_merged(merged, here, below),
+            };
+            parts.splice(range, pieces);
+            return;
+        }
+    }
 }
 
 /// The part before, in and after the standstill, which lies within it. An idle CPU is still idle where the standstill begins: the
@@ -34,18 +46,54 @@ fn cut_out(
     if before.cause.kind == CauseKind::IdleExit {
         charge(&mut before, CauseKind::Undetermined);
     }
-    let after = piece(MonotonicInterval { from: still.until, until: end(part) });
+    let after = piece(MonotonicInterval { from: still.until, until: part.from.plus(part.ns) });
     let mut within = piece(still);
     charge(&mut within, below);
     [before, within, after].into_iter().filter(|piece| !piece.ns.is_zero())
 }
 
-fn end(part: &Segment) -> MonotonicTime {
-    part.from.plus(part.ns)
+/// The parts before, in and after the standstill, which takes its time from the longest of them: whatever had the CPU when it began
+/// seems to have had it all along.
+fn cut_out_of_merged(merged: &[Segment], still: MonotonicInterval, below: CauseKind) -> Vec<Segment> {
+    let mut rest = merged.to_vec();
+    take_from_longest(&mut rest, length(still));
+    let mut within = Segment { from: still.from, ns: length(still), merged: false, ..rest[0].clone() };
+    charge(&mut within, below);
+    let begins = stamp(merged).from;
+    let mut all = Vec::new();
+    let mut room = still.from.since(begins);
+    let mut after = Vec::new();
+    for part in rest {
+        let before = part.ns.min(room);
+        room = room.minus(before);
+        after.push(Segment { ns: part.ns.minus(before), ..part.clone() });
+        all.push(Segment { ns: before, ..part });
+    }
+    all.push(within);
+    all.extend(after);
+    all.retain(|part| !part.ns.is_zero());
+    let mut cursor = begins;
+    for part in &mut all {
+        part.from = cursor;
+        cursor = cursor.plus(part.ns);
+    }
+    all
 }
 
-fn stamp(part: &Segment) -> MonotonicInterval {
-    MonotonicInterval { from: part.from, until: end(part) }
+fn take_from_longest(parts: &mut [Segment], mut excess: Span) {
+    while let Some(longest) = parts.iter_mut().max_by_key(|part| part.ns).filter(|part| !part.ns.is_zero()) {
+        let taken = longest.ns.min(excess);
+        (longest.ns, excess) = (longest.ns.minus(taken), excess.minus(taken));
+        if excess.is_zero() {
+            break;
+        }
+    }
+}
+
+/// From the start of the first part to the end of the last; of no length if there are none.
+fn stamp(parts: &[Segment]) -> MonotonicInterval {
+    let from = parts.first().map_or(MonotonicTime::default(), |part| part.from);
+    MonotonicInterval { from, until: parts.last().map_or(from, |last| last.from.plus(last.ns)) }
 }
 
 fn length(stamp: MonotonicInterval) -> Span {

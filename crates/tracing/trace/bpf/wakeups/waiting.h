@@ -21,10 +21,36 @@ static __always_inline int is_of(struct occupant *o, struct event *e, u32 before
 	return o->id == e->id || (is_thread && name[0] && other[0] == name[0] && other[1] == name[1]);
 }
 
-/* Stretches in order, as many as there is room for. */
+/* A longer one may be a guest that stood still: without its place it would look like CPU time of its occupant. */
+#define LONG_STRETCH 11000000
+#define ATTEMPTS 8
+
+/* Where a long stretch takes the place of a shorter one: of the ones that are tried, the first. */
+static __always_inline u64 shorter(struct record *r, u64 from)
+{
+	u64 n = from >> 10;
+	for (u32 i = 0; i < ATTEMPTS; i++) {
+		n = (n + 1) % STRETCHES;
+		OPAQUE(n);
+		if (n >= STRETCHES)
+			break;
+		if (r->stretch[n].until - r->stretch[n].from < LONG_STRETCH)
+			return n;
+	}
+	return STRETCHES;
+}
+
+/* Stretches from the last one backwards, as many as there is room for, and the long ones before. */
 static __always_inline void list(struct record *r, u32 id, u32 who, u64 from, u64 until)
 {
 	u64 n = r->stretches;
+	OPAQUE(n);
+	if (n < STRETCHES)
+		r->stretches = n + 1;
+	else if (until - from >= LONG_STRETCH)
+		n = shorter(r, from);
+	else
+		return;
 	OPAQUE(n);
 	if (n >= STRETCHES)
 		return;
@@ -33,7 +59,6 @@ static __always_inline void list(struct record *r, u32 id, u32 who, u64 from, u6
 	s->until = until;
 	s->id = id;
 	s->who = who;
-	r->stretches = n + 1;
 }
 
 VERIFIED_ONCE int credit(struct record *r, struct event *e, u32 before, u64 from, u64 until)

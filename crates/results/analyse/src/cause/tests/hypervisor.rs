@@ -268,6 +268,55 @@ fn what_no_tick_parts_is_not_a_threads_in_a_guest() {
     assert_eq!(hogged(Some(0), false, &[10, 10, 10]), [hog(10), hog(10), hog(10)], "it had the CPU");
 }
 
+// 1150            11 ms                31 ms      35 ms
+// |---------------|== stood still =====|----------|
+// |-- hog and other, 5 ms, of which the places are not known --- and what stood still, charged to hog
+#[test]
+fn where_no_part_has_a_place_the_longest_seemed_to_run_on() {
+    use CauseKind::{Machine, Thread};
+    let who = |tid, name, millis: u64| Occupant {
+        who: thread(tid, name),
+        ns: span(millis * 1_000_000),
+        from: None,
+    };
+    let parts = |occupants: Vec<Occupant>, still: Option<(i64, i64)>| {
+        let ends = at(1_150 + 34_000_000);
+        let mut sleep = TracedSleep { stolen: None, occupants, ..timely() };
+        (sleep.switched_in, sleep.asleep_again) = (Some(ends), Some(ends.plus(span(1_000))));
+        let interval = |(from, until): (i64, i64)| MonotonicInterval {
+            from: at(1_150 + from * 1_000_000),
+            until: at(1_150 + until * 1_000_000),
+        };
+        sleep.others_stood_still = still.map(interval).into_iter().collect();
+        let wakeup = Wakeup { ran: ends.plus(span(40)), ..WAKEUP };
+        let decomposed = decompose(wakeup, None, &[sleep], false).unwrap();
+        whole(&decomposed, wakeup);
+        let mut until = decomposed.wakeup.parts[0].from;
+        for part in &decomposed.wakeup.parts {
+            assert_eq!(part.from, until, "no gap");
+            until = part.from.plus(part.ns);
+        }
+        let long = decomposed.wakeup.parts.into_iter().filter(|part| part.ns > span(1_000));
+        long.map(|part| (part.cause.kind, part.cause.name, part.ns.as_nanos() / 1_000_000))
+            .collect::<Vec<_>>()
+    };
+    let both = || vec![who(9, "hog", 29), who(8, "other", 5)];
+    let of = |kind, name: &str, millis| (kind, name.to_owned(), millis);
+    assert_eq!(parts(both(), None), [of(Thread, "hog", 29), of(Thread, "other", 5)]);
+    let still = of(Machine, "", 20);
+    let hog_first = [of(Thread, "hog", 9), of(Thread, "other", 1), still.clone(), of(Thread, "other", 4)];
+    assert_eq!(parts(both(), Some((10, 30))), hog_first);
+    let at_once = [still.clone(), of(Thread, "hog", 9), of(Thread, "other", 5)];
+    assert_eq!(parts(both(), Some((0, 20))), at_once);
+    let at_last = [of(Thread, "hog", 9), of(Thread, "other", 5), still];
+    assert_eq!(parts(both(), Some((14, 34))), at_last);
+    let neither = [of(Thread, "hog", 5), of(Machine, "", 24), of(Thread, "other", 5)];
+    assert_eq!(parts(both(), Some((5, 29))), neither);
+    // A part of it was the other's, where even the longest is too short.
+    let split = parts(vec![who(9, "hog", 18), who(8, "other", 16)], Some((2, 32)));
+    assert_eq!(split, [of(Thread, "other", 2), of(Machine, "", 30), of(Thread, "other", 2)]);
+}
+
 #[test]
 fn where_all_other_cpus_stood_still_so_did_this_one() {
     let hog = |millis| (CauseKind::Thread, "hog".to_owned(), millis);
