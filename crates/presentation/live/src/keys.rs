@@ -66,11 +66,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         &[Plain(Char('q')), Control('c')],
         "end and print the result; here q closes the help",
     ),
-    binding(
-        KeyAction::QuitKeepingScreen,
-        &[Plain(Char('Q'))],
-        "the same, and leave the last screen standing",
-    ),
+    binding(KeyAction::QuitKeepingScreen, &[Plain(Char('Q'))], "the same, but keep the last screen visible"),
     binding(KeyAction::Help, &[Plain(Char('?'))], "this help"),
     binding(KeyAction::Up, &[Plain(KeyCode::Up), Plain(Char('k'))], "one row up, down"),
     binding(KeyAction::Down, &[Plain(KeyCode::Down), Plain(Char('j'))], "one row up, down"),
@@ -92,17 +88,17 @@ pub(crate) const BINDINGS: &[Binding] = &[
     binding(
         KeyAction::ShorterWindow,
         &[Plain(Char('+')), Plain(Char('='))],
-        "half of the time, twice as much, all of it",
+        "halve the time span, double it, show all",
     ),
-    binding(KeyAction::LongerWindow, &[Plain(Char('-'))], "half of the time, twice as much, all of it"),
-    binding(KeyAction::WholeWindow, &[Plain(Char('a'))], "half of the time, twice as much, all of it"),
-    binding(KeyAction::ResetMaximum, &[Plain(Char('R'))], "begin max anew beside it; the result keeps all"),
+    binding(KeyAction::LongerWindow, &[Plain(Char('-'))], "halve the time span, double it, show all"),
+    binding(KeyAction::WholeWindow, &[Plain(Char('a'))], "halve the time span, double it, show all"),
+    binding(KeyAction::ResetMaximum, &[Plain(Char('R'))], "start a new max beside it; the result keeps all"),
     binding(KeyAction::EachCpu, &[Plain(Char('c'))], "each CPU in a row of its own"),
     binding(KeyAction::GroupBy, &[Plain(Char('b'))], "rows of processes, threads, groups, culprits"),
-    binding(KeyAction::Idle, &[Plain(Char('i'))], "waits of those that have nothing to do as well"),
+    binding(KeyAction::Idle, &[Plain(Char('i'))], "also waits of sleeping and idle threads"),
     binding(KeyAction::Mark, &[Plain(Char('m'))], "mark this moment in the recording"),
-    binding(KeyAction::Timeline, &[Plain(Char('w'))], "write what all CPUs have done just now"),
-    binding(KeyAction::Suspend, &[Control('z')], "stop the program; `fg` goes on"),
+    binding(KeyAction::Timeline, &[Plain(Char('w'))], "save what all CPUs just did"),
+    binding(KeyAction::Suspend, &[Control('z')], "suspend howlate; `fg` resumes"),
 ];
 
 /// Action of a pressed key.

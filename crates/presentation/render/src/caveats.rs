@@ -115,17 +115,17 @@ pub fn caveat(caveat: &Caveat) -> String {
         }
         Caveat::SlackChanged { began_ns, ended_ns } => {
             format!(
-                "Somebody changed the timer slack while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
+                "The timer slack was changed during the measurement: {began_ns} at the start, {ended_ns} at the end."
             )
         }
         Caveat::SliceChanged { began_ns, ended_ns } => {
             format!(
-                "Somebody changed the slice of the fair scheduler while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
+                "The fair scheduler's slice was changed during the measurement: {began_ns} at the start, {ended_ns} at the end."
             )
         }
         Caveat::GroupChanged { began, ended } => {
             format!(
-                "Somebody moved a thread to another control group while this was measured: {} in the beginning, {} at the end.",
+                "A thread was moved to another control group during the measurement: {} at the start, {} at the end.",
                 groups(began, ended),
                 groups(ended, began)
             )
@@ -144,7 +144,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             raised("memlock", "unlimited")
         ),
         Caveat::DmaLatencyRefused { asked_us, reason } => format!(
-            "/dev/cpu_dma_latency could not be held at {asked_us} µs ({reason}); idle states were left as they are. Only root can."
+            "/dev/cpu_dma_latency could not be held at {asked_us} µs ({reason}); idle states are unchanged. See `howlate doctor`."
         ),
         Caveat::ObserverShares { measured } => format!(
             "All CPUs ({measured}) are under test, so howlate's own monitoring thread runs on one of them, 10 times a second."
@@ -159,7 +159,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             "Threads that started during the watch were found by polling every {every_ns} ({count} in all): their start, and threads that came and went in between, are not in the result. The tracer bpf sees every start."
         ),
         Caveat::WaitsBounded { count: bounded } => format!(
-            "{} times the kernel's account of a thread's waiting grew by more than the thread can have waited: since Linux 6.12 it counts some sleep. There the most that it can have waited was taken.",
+            "{} times the kernel reported more waiting than the thread can have had: since Linux 6.12 it counts some sleep. The longest possible wait was used instead.",
             count(*bounded)
         ),
         Caveat::NoRequests => {
@@ -172,7 +172,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             "The program marked {count} loops beyond the limit; their iterations are not in the result."
         ),
         Caveat::SpansLost { count: lost } => format!(
-            "{} spans within iterations are not in the result: they came faster than they could be read, or their times cannot be true.",
+            "{} spans within iterations are not in the result: they came faster than they could be read, or had implausible times.",
             count(*lost)
         ),
         Caveat::SpansNotMeasured { name, first, kept: most } => format!(

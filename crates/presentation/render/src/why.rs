@@ -65,7 +65,7 @@ pub(crate) fn in_brief(
     }
     let more = match analysis.outcomes().iter().any(is_watched) {
         true => "The latencies include what tracing adds.",
-        false => "Traced in turns of their own.",
+        false => "Traced in separate turns.",
     };
     let more = format!("{more} Part by part: {}.", show_again(analysis, "--details"));
     let more = paint(DIM, wrapped(&more, width, 0));

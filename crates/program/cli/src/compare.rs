@@ -48,7 +48,7 @@ pub struct CompareArgs {
     /// Compare a condition with itself on this machine, to see how often that shows a difference
     #[arg(long, alias = "self-test", conflicts_with_all = ["recordings", "by", "margin"])]
     pub with_itself: bool,
-    /// What one is in files of other programs that do not say their unit: ns, us, ms or s
+    /// Unit in files of other programs that do not state one: ns, us, ms or s
     #[arg(long, value_name = "UNIT", value_parser = time_unit, hide_short_help = true)]
     pub unit: Option<TimeUnit>,
     /// With --with-itself: how long it may take

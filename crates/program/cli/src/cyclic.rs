@@ -48,7 +48,7 @@ pub struct CyclicArgs {
     /// Wake all threads at the same moment, rather than spread over the period
     #[arg(long, hide_short_help = true)]
     pub aligned: bool,
-    /// Move each planned time by a random part of half a period: what comes back is then no echo of the period itself
+    /// Move each planned time by a random part of half a period: rhythms found are then no echo of the period itself
     #[arg(long, hide_short_help = true)]
     pub dither: bool,
     /// The clocks that are waited on.
@@ -60,7 +60,7 @@ pub struct CyclicArgs {
     /// Whether and how it is asked why.
     #[command(flatten)]
     pub reasons: TracingArgs,
-    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    /// One row per CPU: `cpu`; otherwise one row per condition
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"], hide_short_help = true, help_heading = "Output")]
     pub by: Option<RowPer>,
 }

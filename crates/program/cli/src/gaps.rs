@@ -6,7 +6,7 @@ use howlate_model::{CpuSet, Policy, Span};
 
 use super::PrintArgs;
 
-/// What a thread that never sleeps does not get of its CPU, and who had it (oslat, sysjitter, hwlatdetect)
+/// How long a thread that never sleeps loses its CPU, and to whom (oslat, sysjitter, hwlatdetect)
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate gaps\n  \

@@ -12,7 +12,7 @@ use howlate_session::Keep;
 
 use super::StartAt;
 
-/// Record for weeks what ran late, of the whole machine, and who held it up
+/// Record for weeks what ran late on the whole machine, and what held it up
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate record\n  \
@@ -24,7 +24,7 @@ howlate record --process 'java*' --max-size 1G --max-age 30d\n  \
 howlate show /var/lib/howlate --at 03:12\n\n\
 Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
 pub struct RecordArgs {
-    /// Record whatever is later than this, or than p99.9 of the last hour; count all others
+    /// Record delays above this, such as 5ms, or p99.9 of the last hour; count all others
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5ms")]
     pub late_above: LateThreshold,
     /// Record each event loop that is away from its events for longer than this
@@ -48,7 +48,7 @@ pub struct RecordArgs {
     /// Only those in these control groups, or below
     #[arg(long, value_name = "PATH,…", value_delimiter = ',', value_parser = cgroup, help_heading = "Whose waits", hide_short_help = true)]
     cgroup: Vec<String>,
-    /// Only those of these units of systemd
+    /// Only those of these systemd units
     #[arg(long, value_name = "UNIT,…", value_delimiter = ',', help_heading = "Whose waits")]
     unit: Vec<String>,
     /// Also how long these servers take to answer requests, by name or id of the process; late ones are recorded
@@ -63,7 +63,7 @@ pub struct RecordArgs {
     /// Remove what is older than this, such as `30d`
     #[arg(long, value_name = "LENGTH", value_parser = age, help_heading = "What is kept")]
     max_age: Option<Span>,
-    /// Remember so much of what all CPUs did, for timelines and `howlate snap`
+    /// How much of what all CPUs did to keep for timelines and `howlate snap`
     #[arg(
         long,
         value_name = "LENGTH",
@@ -82,10 +82,10 @@ pub struct RecordArgs {
         hide_short_help = true
     )]
     pub at_most: TimelineQuota,
-    /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
+    /// For each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
     #[arg(long, value_name = "COMMAND")]
     pub on_late: Vec<LateAction>,
-    /// Print a unit of systemd that records with these options; with --yes, write it
+    /// Print a systemd unit that records with these options; with --yes, write it
     #[arg(long, conflicts_with_all = ["live", "duration"], help_heading = "As a service", hide_short_help = true)]
     pub install: bool,
     /// Write the unit rather than print it
@@ -97,7 +97,7 @@ pub struct RecordArgs {
     /// End after this time [default: with Ctrl-C or SIGTERM]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub duration: Option<Span>,
-    /// Show on the whole screen what comes; `?` lists its keys
+    /// Show incidents on the whole screen; `?` lists its keys
     #[arg(long, conflicts_with = "quiet")]
     pub live: bool,
     /// Print errors only

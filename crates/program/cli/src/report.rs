@@ -62,11 +62,11 @@ pub struct ReportArgs {
     /// Colours of the picture: light or dark [default: svg follows the viewer's setting, and png is light]
     #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::completable::<ChartTheme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
     pub theme: Option<ChartTheme>,
-    /// What one is in files of other programs that do not say their unit: ns, us, ms or s
+    /// Unit in files of other programs that do not state one: ns, us, ms or s
     #[arg(long, value_name = "UNIT", value_parser = time_unit, hide_short_help = true)]
     pub unit: Option<TimeUnit>,
     /// Of when.
-    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    #[command(flatten, next_help_heading = "For a howlate record folder")]
     pub moments: TimeRangeArgs,
     /// What is shown together.
     #[command(flatten)]

@@ -34,7 +34,7 @@ pub struct ShowArgs {
     /// Print everything, with --json also beyond 64 kB: each CPU, each part of the latency, the slowest wake-ups
     #[arg(long, conflicts_with = "format")]
     pub details: bool,
-    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    /// One row per CPU: `cpu`; otherwise one row per condition
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"])]
     pub by: Option<RowPer>,
     /// Save all of them as one recording, without loss, and show that
@@ -55,14 +55,14 @@ pub struct ShowArgs {
     /// Also save one row for each block of each condition and machine, as Parquet
     #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath, hide_short_help = true)]
     pub blocks_out: Option<PathBuf>,
-    /// What one is in files of other programs that do not say their unit: ns, us, ms or s
+    /// Unit in files of other programs that do not state one: ns, us, ms or s
     #[arg(long, value_name = "UNIT", value_parser = time_unit, hide_short_help = true)]
     pub unit: Option<TimeUnit>,
     /// Draw with ASCII only; always so if the locale is not UTF-8
     #[arg(long, requires = "plot")]
     pub ascii: bool,
     /// Of when.
-    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    #[command(flatten, next_help_heading = "For a howlate record folder")]
     pub moments: TimeRangeArgs,
     /// What is shown together.
     #[command(flatten)]

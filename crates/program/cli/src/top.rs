@@ -27,7 +27,7 @@ pub struct TopArgs {
     /// The same as an option, as it was
     #[arg(long = "process", value_name = "PID|NAME", hide = true, conflicts_with = "process")]
     named: Option<String>,
-    /// What has a row: process, thread, group or culprit; a group is a control group, a culprit had a CPU for which others were ready
+    /// One row per process, thread, group or culprit; a group is a control group, a culprit had a CPU that others were ready to use
     #[arg(long, value_name = "WHAT", value_parser = by, default_value = "process")]
     by: TopBy,
     /// Only processes in this control group or below, such as /system.slice/nginx.service
@@ -43,7 +43,7 @@ pub struct TopArgs {
     /// other, not_seen, timer, event, signal, terminal, idle
     #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with = "TimeRangeArgs")]
     pub kind: Vec<WaitKind>,
-    /// Print one table, of everything that happens within --duration, and end
+    /// Print one table, of what happens within --duration, and exit
     #[arg(long)]
     pub once: bool,
     /// End after this time [default with --once: 5 s]
@@ -61,7 +61,7 @@ pub struct TopArgs {
     /// How to look: auto (the best available), bpf or proc
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true)]
     pub tracer: WaitChoice,
-    /// Print more rows, and waits as asked or with nothing to do
+    /// Print more rows, and waits of sleeping and idle threads
     #[arg(long)]
     pub details: bool,
     /// Print each table as a line of JSON
@@ -75,7 +75,7 @@ pub struct TopArgs {
 fn by(text: &str) -> Result<TopBy, String> {
     TopBy::ALL.into_iter().find(|by| by.name() == text).ok_or_else(|| {
         let all = TopBy::ALL.map(TopBy::name).join(", ");
-        format!("`{text}` is nothing that has a row; choose from {all}")
+        format!("no rows by `{text}`; choose from {all}")
     })
 }
 
@@ -94,7 +94,7 @@ impl TopArgs {
 /// What comes first.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sorting {
-    /// Waits that hold work up; of those, the longest time
+    /// Waits that hold up work, the longest time first
     HeldUp,
     /// The longest time
     Time,

@@ -13,7 +13,7 @@ pub struct MeasureUntilArgs {
     /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. `max<100us: 1 per hour`: wake-ups later than that
     /// come at most that often, or do not; late ones that come together count once. `compare decided`: it is known which of two
     /// conditions is later, as with `--policy other,fifo:80`. With 95 % confidence, however often it is looked at; that of a percentile
-    /// is for what changes within a hundredth of the time measured.
+    /// holds if changes take less than 1 % of the time measured.
     #[arg(
         long,
         value_name = "FIGURE",
@@ -41,7 +41,7 @@ pub struct WatchUntilArgs {
     ///
     /// `max<1ms: 1 per hour`: wake-ups later than that come at most that often, or do not; late ones that come together count once.
     /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. With 95 % confidence, however often it is looked at; that
-    /// of a percentile is for what changes within a hundredth of the time measured.
+    /// of a percentile holds if changes take less than 1 % of the time measured.
     #[arg(long, value_name = "FIGURE", conflicts_with = "duration")]
     pub until: Option<StopRule>,
     /// With --until: end after this, decided or not

@@ -18,10 +18,10 @@ const LOOP_ABOVE: Span = Span::from_millis(10);
 
 /// How late the threads of your own program run, and why
 ///
-/// The program need not know anything about howlate.
+/// The program needs no changes.
 ///
 /// Programs of your own can mark their loops, which needs no root: three lines of howlate.h, of the crate howlate-loop, or of the
-/// Python class in howlate_loop.py, say when a turn wakes, is done, and what its period is. Packages bring `include/howlate.h` and
+/// Python class in howlate_loop.py, say when an iteration starts and ends, and its period. Packages bring `include/howlate.h` and
 /// `share/howlate/python`; all are in the folder `loop` of howlate's source.
 #[derive(Args, Default)]
 #[command(after_help = "Examples:\n  \
@@ -57,13 +57,13 @@ pub struct WatchArgs {
     /// Also measure the requests to its servers, from the arrival of their data to the answer; with the processes that it starts
     ///
     /// At stream sockets, TCP and Unix: data arrives, a thread takes it up, and a thread begins to send. What the time in between went
-    /// to is followed across threads. Answers of HTTP/2 and to requests that do not wait for each other are counted, but not measured.
+    /// to is followed across threads. HTTP/2 answers and answers to pipelined requests are counted, but not measured.
     #[arg(long)]
     pub requests: bool,
     /// Which wake-ups count as late [default: those above the 99th percentile]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub late_above: Option<Span>,
-    /// About each of these: a command, which gets its JSON; signal:PID:USR1; or stop, which ends watching
+    /// For each of these: a command, which gets its JSON; signal:PID:USR1; or stop, which ends watching
     #[arg(long, value_name = "COMMAND", requires = "late_above", hide_short_help = true)]
     pub on_late: Vec<LateAction>,
     /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most
@@ -72,7 +72,7 @@ pub struct WatchArgs {
     /// SIGUSR2, or the key `w`, keeps the last of it at once.
     #[arg(long, value_name = "LENGTH[,N]", hide_short_help = true)]
     pub keep: Option<Keep>,
-    /// An event loop that stays away from its poll for longer counts as not having come back
+    /// An event loop that stays away from its poll for longer than this counts as late
     #[arg(long, value_name = "LENGTH", default_value_t = LOOP_ABOVE, hide_short_help = true, allow_hyphen_values = true)]
     pub loop_above: Span,
     /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us', an event loop this: 'loop>20ms', or a request this: 'request.p99>5ms'

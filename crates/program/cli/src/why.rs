@@ -14,7 +14,7 @@ use super::{
 
 /// Where lateness comes from, on this machine or in recordings
 ///
-/// Looking at this machine takes about 30 s. Recordings must have been made with --why.
+/// Looking at this machine takes about 30 s. Recordings must have been traced.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate why\n  \
@@ -23,7 +23,7 @@ howlate cyclic --policy fifo:80,other --load idle,pipe --why --out w.jsonl\n  \
 howlate why w.jsonl --late-above 100us\n  \
 howlate why /var/lib/howlate --at 03:12")]
 pub struct WhyArgs {
-    /// Recordings made with --why [default: measure this machine]
+    /// Traced recordings [default: measure this machine]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     /// The most recent run kept
@@ -37,7 +37,7 @@ pub struct WhyArgs {
     /// A timeline for ui.perfetto.dev, from 100 ms before the wake-up was due to 100 ms after it; `2s,20` keeps 20 of a run, `2s` 10.
     #[arg(long, value_name = "LENGTH[,N]", hide_short_help = true, conflicts_with_all = ["recordings", "last"])]
     pub keep: Option<Keep>,
-    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    /// One row per CPU: `cpu`; otherwise one row per condition
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json"])]
     pub by: Option<RowPer>,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
@@ -59,7 +59,7 @@ pub struct WhyArgs {
     #[command(flatten)]
     pub display: DisplayArgs,
     /// Of when.
-    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    #[command(flatten, next_help_heading = "For a howlate record folder")]
     pub moments: TimeRangeArgs,
 }
 

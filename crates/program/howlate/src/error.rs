@@ -90,7 +90,7 @@ pub(crate) enum Error {
     CannotOpen { path: PathBuf, reason: String },
     #[error("no run has been saved here")]
     NoSavedRun,
-    #[error("{} was made without --why", path.display())]
+    #[error("nothing in {} was traced", path.display())]
     NothingTraced { path: PathBuf },
     #[error("no periodic thread was measured; an RT Dataset needs one")]
     NothingPeriodic,

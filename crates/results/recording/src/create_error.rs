@@ -52,8 +52,7 @@ impl CreateError {
             }
             Self::Busy { .. } => "wait until it ends, or choose another name with `--out`".into(),
             Self::NoParquet { .. } => {
-                "what is downloaded has it; from source: `cargo run --release --features parquet -- …`, or \
-                                       `cargo install howlate --features parquet`"
+                "downloaded programs have it; from source: `cargo run --release --features parquet -- …`"
                     .into()
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     const SCREEN: &str = "\
-control's timers fire 66.0 µs late.
+control runs 66.0 µs after its timer.
 
 \x1b[1mWhat to do\x1b[0m
   1. Real-time priority keeps hog from delaying the

@@ -103,8 +103,7 @@ pub(super) fn serial(root: &Root) -> Option<Finding> {
         .collect();
     let longest = slow.iter().map(|(millis, _, _)| *millis).max()?;
     let names = slow.iter().map(|(_, _, name)| name.as_str()).collect::<Vec<_>>().join(", ");
-    let found =
-        format!("what a serial adapter on USB ({names}) has received may stay there for {longest} ms");
+    let found = format!("a USB serial adapter ({names}) may hold received data back for {longest} ms");
     let draft = finding(FindingId::UsbSerialLatency, Verdict::Costs, found);
     let draft = slow.iter().fold(draft, |draft, (_, reading, _)| draft.evidence(reading));
     let draft = draft

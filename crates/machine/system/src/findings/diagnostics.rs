@@ -31,7 +31,7 @@ pub(super) fn debug_kernel(root: &Root) -> Option<Finding> {
     if options.is_empty() {
         return None;
     }
-    let found = format!("this kernel was built to find its own faults ({})", names.join(", "));
+    let found = format!("this is a debug kernel ({})", names.join(", "));
     let draft = finding(FindingId::DebugKernel, Verdict::Costs, found).evidence(&config.only(&options)).why(
         "Such a kernel checks each access to memory or each lock. It is several times slower and is late by milliseconds, whatever else \
          is set up.",

@@ -158,10 +158,13 @@ pub(super) fn limit(root: &Root) -> Option<Finding> {
     );
     let draft = draft
         .why(
-            "Whatever the governor is, code takes as much longer as the frequency is lower. The firmware lowers the limit for heat, \
+            "Whatever the governor, code slows down in proportion. The firmware lowers the limit for heat, \
              a weak power supply or an empty battery; power-saving programs lower it as well.",
         )
-        .cost(describe_slowdown(highest, hardware), "this machine's scaling_max_freq, bios_limit and cpuinfo_max_freq");
+        .cost(
+            describe_slowdown(highest, hardware),
+            "this machine's scaling_max_freq, bios_limit and cpuinfo_max_freq",
+        );
     let cooling = active_coolers(root);
     let draft = cooling.iter().fold(draft, |draft, reading| draft.evidence(reading));
     let draft = draft.when(by_firmware || !cooling.is_empty(), |draft| {

@@ -59,7 +59,7 @@ fn how_to_use(root: &Root, isolation: &Isolation) -> String {
     let by_groups = parse_cpu_list(&isolation.readings[1]).unwrap_or_default();
     match (usable.is_empty(), usable.without(&by_groups).is_empty() && own.is_empty()) {
         (true, _) => "this process may use none of them".to_owned(),
-        (false, true) => "programs come there through the control group that has them".to_owned(),
+        (false, true) => "programs get there through the control group that owns them".to_owned(),
         (false, false) => format!("measure there with `--cpus {usable}`"),
     }
 }

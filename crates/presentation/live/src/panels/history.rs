@@ -35,7 +35,7 @@ pub(super) fn paint(
     let (Some(lowest), Some(highest)) =
         (values().map(|[typical, _]| typical).min(), values().map(|[_, max]| max).max())
     else {
-        line::paint("  Nothing of it has been measured yet.", theme.dim(), row(body, 0), cells);
+        line::paint("  Nothing measured yet.", theme.dim(), row(body, 0), cells);
         return;
     };
     // Maxima above, typical values below, half of the lines each; the last line marks missed periods.

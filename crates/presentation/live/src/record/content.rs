@@ -221,8 +221,8 @@ fn table(processes: &[(&String, &ProcessIncidents)]) -> LiveTable {
         LiveTableRow { key: process.key, cells, ..LiveTableRow::default() }
     };
     let rows = processes.iter().map(row).collect();
-    let title = "waits for a CPU that were too long, by process".to_owned();
-    LiveTable { title, columns, rows, empty_text: "Nothing has waited so long yet.".to_owned() }
+    let title = "incidents, by process".to_owned();
+    LiveTable { title, columns, rows, empty_text: "No incidents yet.".to_owned() }
 }
 
 fn causes(process: Option<&ProcessIncidents>) -> LiveTable {

@@ -95,12 +95,12 @@ impl TopContent {
 }
 
 const WAIT_LEGEND: &[[&str; 2]] = &[
-    ["!!  !", "held up for 10 % of its time or more; for 1 %"],
+    ["!!  !", "held up for at least 10 % of its time; 1 %"],
     ["CPU", "the time in which its threads ran, of one CPU"],
-    ["waits for", "what; of a CPU: who had it, and its share"],
-    ["waits", "how many ended meanwhile, or go on"],
-    ["mean  max", "of their whole lengths; +: one goes on"],
-    ["time", "the part of its threads' time that they took"],
+    ["waits for", "what; for a CPU: who had it (share)"],
+    ["waits", "how many ended, or are ongoing"],
+    ["mean  max", "of their full lengths; +: one ongoing"],
+    ["time", "share of its threads' time"],
 ];
 
 const CULPRIT_LEGEND: &[[&str; 2]] = &[
@@ -108,8 +108,8 @@ const CULPRIT_LEGEND: &[[&str; 2]] = &[
     ["CPU", "the time in which its threads ran, of one CPU"],
     ["held up", "who was ready to run meanwhile"],
     ["others", "how many those were"],
-    ["time", "for how long they waited for it, together"],
-    ["of all", "the part of all time that was waited for CPUs"],
+    ["time", "how long they waited for it in total"],
+    ["of all", "share of all time spent waiting for CPUs"],
 ];
 
 /// Columns are fixed, so that they keep their place between samples.
@@ -163,8 +163,8 @@ fn table(rows: &[TopRow], by: TopBy, idle: bool) -> LiveTable {
         _ => "who waits for what; idle waits are hidden",
     };
     let empty_text = match by {
-        TopBy::Culprit => "Nobody waited for a CPU that another had.",
-        _ => "Nothing waited for a thousandth of its time.",
+        TopBy::Culprit => "No waits for a busy CPU.",
+        _ => "Nothing waited for 0.1 % of its time.",
     };
     let rows = rows.iter().map(|row| line(row, by)).collect();
     LiveTable { title: title.to_owned(), columns: columns(by), rows, empty_text: empty_text.to_owned() }
@@ -243,7 +243,7 @@ fn other_processes(row: &TopRow, by: TopBy) -> LiveTable {
     let rows = (0..).zip(&row.counterparts).map(line).collect();
     let (title, empty_text) = match by {
         TopBy::Culprit => ("who waited for it", String::new()),
-        _ => ("who had the CPU meanwhile", "It is no wait for a CPU, or none of 20 µs.".to_owned()),
+        _ => ("who had the CPU meanwhile", "Not a wait for a CPU, or below 20 µs.".to_owned()),
     };
     LiveTable { title: title.to_owned(), columns, rows, empty_text }
 }
@@ -258,6 +258,6 @@ fn functions(row: &TopRow) -> LiveTable {
         title: "where in the kernel".to_owned(),
         columns: vec![LiveColumn::growing("the innermost function first", 20)],
         rows: (0..).zip(&row.functions).map(line).collect(),
-        empty_text: "Nobody looked.".to_owned(),
+        empty_text: "Not sampled.".to_owned(),
     }
 }

@@ -111,8 +111,8 @@ impl<'a> CauseReport<'a> {
         let traced = late_loop.why.worst.iter().map(|worst| worst.latency.as_nanos()).max()?;
         let whose = if late_loop.name == ALL { String::new() } else { format!(", {}", late_loop.name) };
         let is_watched = matches!(late_loop.together.first().condition.work, Work::Watch { .. });
-        let reason = if is_watched { "could not be taken apart" } else { "was in a turn without tracing" };
-        let what = if is_watched { "latest of all" } else { "slowest wake-up" };
+        let reason = if is_watched { "could not be broken down" } else { "was in a turn without tracing" };
+        let what = if is_watched { "worst of all" } else { "slowest wake-up" };
         (max.as_nanos() >= FAR * traced).then(|| format!("The {what} ({max}{whose}) {reason}."))
     }
 

@@ -115,8 +115,7 @@ impl CauseReport<'_> {
         };
         let first = self.loops.iter().filter_map(main).max_by_key(|family| family.cause.late_ns);
         let Some(first) = first else { return String::new() };
-        let text =
-            format!("No advice: nothing is known here that helps against {}.", family_in_words(&first));
+        let text = format!("No advice: no known remedy for {}.", family_in_words(&first));
         format!("{}\n", wrapped(&text, width, 0))
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn text(advice: &RequestAdvice) -> AdviceText {
             );
             match mostly_waits {
                 true => format!(
-                    "{waits}, and mostly blocked itself in these. More threads that answer shorten that, without another CPU"
+                    "{waits}, and mostly blocked in those. More answering threads would shorten that, without another CPU"
                 ),
                 false => format!(
                     "{waits}. Where CPUs are free, more threads that answer shorten that (more processes, where threads share an \
@@ -35,10 +35,10 @@ pub(super) fn text(advice: &RequestAdvice) -> AdviceText {
             );
             match meanwhile {
                 Meanwhile::Works => format!(
-                    "{waits}: a lock that it holds, or a signal from it. Less work of {holder} before that shortens the wait"
+                    "{waits}: a lock that it holds, or a signal from it. Less work by {holder} first would shorten the wait"
                 ),
                 Meanwhile::BlockedIn(call) => format!(
-                    "{waits}, which is blocked in {}(2) for most of that. If {holder} holds a lock meanwhile, have it give that up \
+                    "{waits}, which is blocked in {}(2) for most of that. If {holder} holds a lock meanwhile, have it release that \
                      before the call",
                     legible(call)
                 ),
@@ -75,7 +75,7 @@ mod tests {
                 .contains("the 4 threads that answer, which are busy")
         );
         let lock = |meanwhile| text(RequestCure::ShorterLock { holder: "keeper".into(), meanwhile });
-        assert!(lock(Meanwhile::Works).contains("Less work of keeper"));
+        assert!(lock(Meanwhile::Works).contains("Less work by keeper"));
         assert!(
             lock(Meanwhile::BlockedIn("fsync".into()))
                 .contains("keeper (futex), which is blocked in fsync(2)")

@@ -83,7 +83,7 @@ impl AdviceWriter<'_> {
                 };
                 (
                     format!(
-                        "{waits}. Threads of one Python process share the interpreter's lock, which that is consistent with: have it \
+                        "{waits}. This is consistent with the interpreter lock that threads of one Python process share: have it \
                          handed over sooner, or move that work to a process of its own (`multiprocessing`); a priority does not help"
                     ),
                     vec!["sys.setswitchinterval(0.0005)".to_owned()],
@@ -91,13 +91,13 @@ impl AdviceWriter<'_> {
             }
             Cure::HandOver { call } => (
                 format!(
-                    "{name} is blocked in {call}(2) within its own iterations: have another thread make that call, and only hand the data over"
+                    "{name} is blocked in {call}(2) within its own iterations: have another thread make that call, and just hand it the data"
                 ),
                 Vec::new(),
             ),
             Cure::Memory => (
                 format!(
-                    "{name} waits for its own memory (page faults): read what it needs, and lock it, before the loop begins"
+                    "{name} waits for its own memory (page faults): read and lock what it needs before the loop begins"
                 ),
                 self.in_c("mlockall(MCL_CURRENT | MCL_FUTURE);   // a mapped file: MAP_POPULATE"),
             ),
@@ -206,12 +206,12 @@ impl AdviceWriter<'_> {
         if typed_in {
             sentence.push_str(match self.language() {
                 Some(ProgramLanguage::Node | ProgramLanguage::Java | ProgramLanguage::Go) => {
-                    ": set it while it runs, by `chrt` with the id that it has then"
+                    ": set it while it runs, with `chrt` and its id at that time"
                 }
                 Some(ProgramLanguage::Python) | None => ": set it in that thread",
             });
             if self.advice.against.iter().any(|cause| self.is_namesake(cause)) {
-                sentence.push_str(", not in the other of its name");
+                sentence.push_str(", not its namesake");
             }
         }
         sentence.push_str(&self.cost());
@@ -246,7 +246,7 @@ impl AdviceWriter<'_> {
     fn cost(&self) -> String {
         match self.advice.thread.much_of_a_cpu() {
             Some(share) => format!(
-                ". It ran {} of the time: others of its CPU would get only the rest, and beyond 95 % the kernel stops it",
+                ". It ran {} of the time: normal threads on its CPU would get only the rest (by default at least 5 %)",
                 percent(share)
             ),
             None => String::new(),
@@ -313,7 +313,7 @@ impl AdviceWriter<'_> {
             false => (format!("; a priority for {name} does not"), Vec::new()),
         };
         let sentence = format!(
-            "{name} waits for {other} (futex): a lock that it holds, or a signal from it. Less work of {holder} before that shortens the \
+            "{name} waits for {other} (futex): a lock that it holds, or a signal from it. Less work by {holder} first would shorten the \
              wait{more}"
         );
         (sentence, steps)
@@ -324,7 +324,7 @@ impl AdviceWriter<'_> {
         let call = legible(call);
         format!(
             "{name} waits for {other} (futex), which is blocked in {call}(2) for most of that. If {holder} holds a lock meanwhile, have it \
-             give that up before the call"
+             release it before the call"
         )
     }
 
@@ -570,7 +570,7 @@ mod tests {
         let started = WatchedProgram { threads: 4, started: true, ..WatchedProgram::default() };
         let (sentence, _) = text_of_advice(&advice, "watch -- ./siblings", started);
         assert!(sentence.contains("keeps the other control from delaying it"), "{sentence}");
-        assert!(sentence.contains("not in the other of its name"), "{sentence}");
+        assert!(sentence.contains("not its namesake"), "{sentence}");
         advice.against.push(WhyCause { own: false, ..by_thread("control") });
         let (sentence, _) = text_of_advice(&advice, "watch -- ./siblings", WatchedProgram::default());
         assert!(
@@ -666,7 +666,7 @@ mod tests {
         let fifo = Policy::Fifo { priority: Priority::USUAL };
         let (sentence, steps) = shorter_lock(fifo, None);
         assert!(
-            sentence.contains("Less work of planner") && sentence.contains("lends planner"),
+            sentence.contains("Less work by planner") && sentence.contains("lends planner"),
             "{sentence}"
         );
         assert!(steps.contains("PTHREAD_PRIO_INHERIT"), "{steps}");

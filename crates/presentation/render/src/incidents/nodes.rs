@@ -152,11 +152,11 @@ impl NodesIncidentReport {
                 span(apart)
             ),
             ClockOrder::Unsynchronised => {
-                "A clock is not synchronised: in which order incidents of different machines were is not known."
+                "A clock is not synchronised: the order of incidents on different machines is unknown."
                     .to_owned()
             }
             ClockOrder::Unknown => {
-                "How well the clocks were set was not recorded: nor is the order of incidents of different machines."
+                "Clock accuracy was not recorded, so the order of incidents on different machines is unknown."
                     .to_owned()
             }
         };

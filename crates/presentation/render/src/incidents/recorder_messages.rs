@@ -66,7 +66,7 @@ pub fn folder_is_gone(folder: &str) -> String {
 /// Message for a served folder to which no recorder writes.
 pub fn record_has_ended(folder: &str) -> String {
     format!(
-        "Nobody records into {} at present: the page shows what is there, and metrics count only what is recorded from now on.",
+        "No recorder is writing to {}: the page shows what is there, and metrics count only what is recorded from now on.",
         legible(folder)
     )
 }

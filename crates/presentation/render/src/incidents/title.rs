@@ -144,7 +144,7 @@ impl IncidentReport {
         let notes = [
             lost(
                 missing.left_out,
-                "late waits were too many to be kept, and are only counted; some may have been longer than those that are listed.",
+                "late waits were only counted, as there were too many to keep; some may be longer than those listed.",
             ),
             self.higher_limit(missing.left_out),
             lost(missing.lost, "late waits found no room and are not listed."),
@@ -153,11 +153,11 @@ impl IncidentReport {
                 missing.lines,
                 "lines could not be written, as the disk refused them: incidents or whole minutes are missing.",
             ),
-            lost(missing.turns, "turns of marked loops were lost, or cannot have been."),
-            lost(missing.loops, "marked loops, or programs with some, were too many to be read."),
+            lost(missing.turns, "iterations of marked loops were lost or implausible."),
+            lost(missing.loops, "marked loops, or programs with them, exceeded the limit."),
             lost(
                 missing.snaps,
-                "requests of programs to keep what all CPUs had done were too many, and are only counted.",
+                "requests by programs to keep a timeline of all CPUs exceeded the limit: only counted.",
             ),
             lost(
                 self.cut_off,

@@ -82,7 +82,7 @@ impl IncidentReport {
             |above| format!("Waits of up to {} are", late_above(above)),
         );
         format!(
-            "kept: late waits that are recorded one by one. {short} only counted, by group and whole minute: how many and how long they were is known, whom they were for is not."
+            "kept: late waits recorded one by one. {short} only counted, by group and minute: their number and lengths are known, but not who caused them."
         )
     }
 }

@@ -19,7 +19,7 @@ const WORTH: f64 = 0.02;
 const THIS_RECORDER: &str = "this recorder";
 
 /// Explains the columns of culprits.
-pub const HOW_CULPRITS_ARE_ADDED: &str = "Own time: how long it had what others waited for, counted once. Others' waits: added up over all who waited.";
+pub const HOW_CULPRITS_ARE_ADDED: &str = "Own time: how long it had what others waited for, counted once. Others' waits: the sum over all waiters.";
 
 /// `nginx worker (4711)`; for an interpreter, `python3 svc.py (4711)`; for a marked loop, `robot (4711), loop control`; for a request,
 /// `nginx (4711), port 80`.
@@ -46,7 +46,7 @@ pub const fn was_late(kind: IncidentKind) -> &'static str {
     }
 }
 
-/// `waited 12.0 ms for CPU 3, after it was woken`; `says it missed its deadline by 2 ms: its turns are due every 1 ms`.
+/// `waited 12.0 ms for CPU 3, after it was woken`; `says it missed its deadline by 2 ms: its period is 1 ms`.
 pub fn how_late(incident: &Incident) -> String {
     let (verb, late, cpu) = (was_late(incident.kind), span(incident.latency), incident.cpu);
     let for_cpu = if was_moved(incident) { "until it ran on" } else { "for" };
@@ -55,7 +55,7 @@ pub fn how_late(incident: &Incident) -> String {
         (IncidentKind::Preempted, _) => format!(" {for_cpu} CPU {cpu}, after it lost its CPU"),
         (IncidentKind::Timer, _) => format!(" by its timer, when it ran on CPU {cpu}"),
         (IncidentKind::Loop, Some(turn)) => {
-            format!(": its turns are due every {}{}", length(turn.period), spans(turn))
+            format!(": its period is {}{}", length(turn.period), spans(turn))
         }
         (IncidentKind::Loop | IncidentKind::EventLoop | IncidentKind::Request, _) => String::new(),
     };

@@ -77,7 +77,7 @@ pub struct TopView {
     pub filter: String,
     /// Rows that fit the screen.
     pub rows: Option<usize>,
-    /// With `--details`: more rows, and waits as asked or with nothing to do.
+    /// With `--details`: more rows, and waits of sleeping and idle threads.
     pub details: bool,
 }
 
@@ -137,7 +137,7 @@ impl TopReport {
 }
 
 impl TopView {
-    /// Whether waits as asked or with nothing to do are shown.
+    /// Whether waits of sleeping and idle threads are shown.
     fn shows_as_asked(&self) -> bool {
         self.details || self.process.is_some() || !self.kinds.is_empty() || !self.filter.is_empty()
     }

@@ -75,8 +75,8 @@ impl TopReport {
         let fits = tables.into_iter().find(|(_, table)| table.stands_side_by_side(width));
         let (shown, table) = fits.unwrap_or_else(|| (half, table_of(half, |row| &row.short)));
         let more = more(matching.len().saturating_sub(shown), view);
-        let nothing = if rows.is_empty() { "  Nobody waited for a CPU that another had.\n" } else { "" };
-        let how = "Of all: the part of the time that threads were ready to run and had no CPU. Waits of 20 µs and more are asked for who had it.";
+        let nothing = if rows.is_empty() { "  No waits for a busy CPU.\n" } else { "" };
+        let how = "Of all: share of the time that threads were ready to run without a CPU. Who had it is recorded for waits of at least 20 µs.";
         let below = paint(DIM, wrapped(&format!("  {how}"), width, 2));
         format!(
             "{}\n\n{}{}{more}{nothing}\n{below}\n",
@@ -106,7 +106,7 @@ impl TopReport {
         match &view.process {
             Some(process) if !self.has(view) => format!("No process `{}` was seen.", legible(process)),
             _ if !view.filter.is_empty() => format!("no rows match `{}`", legible(&view.filter)),
-            _ => "Nothing waited for a thousandth of its time.".to_owned(),
+            _ => "Nothing waited for 0.1 % of its time.".to_owned(),
         }
     }
 
@@ -120,13 +120,15 @@ impl TopReport {
             let threads = if without_work == 1 { "thread" } else { "threads" };
             let number = count(without_work as u64);
             let is_exact = self.source != "proc";
-            let or = if is_exact { "" } else { ", as far as its accounts tell" };
+            let or = if is_exact { "" } else { ", according to its accounts" };
             text.push_str(&note(format!("  {number} {threads} of the kernel had no work{or}.")));
         }
         if as_asked > 0 {
             let waits = if as_asked == 1 { "wait" } else { "waits" };
             let number = count(as_asked as u64);
-            text.push_str(&note(format!("  {number} {waits} as asked, or with nothing to do: `--details`.")));
+            text.push_str(&note(format!(
+                "  {number} {waits} of threads that sleep or are idle: `--details`."
+            )));
         }
         format!("{text}\n")
     }
@@ -152,23 +154,23 @@ impl TopReport {
         let (sampled, all) = (count(sampled), count(all));
         let how = match self.source {
             "proc" => format!(
-                "Every wait is counted, by the kernel's accounts in /proc. What for is sampled every 100 ms, of your own programs: {sampled} looks at \
-                 {all} waits. Behind whom is not known; max is a lower bound: the longest wait took at least that."
+                "Every wait is counted, by the kernel's accounts in /proc. Reasons are sampled every 100 ms, where permitted: {sampled} samples of \
+                 {all} waits. Who had the CPU is unknown; max is a lower bound."
             ),
             tracer => format!(
                 "Every wait is counted, by tracer {tracer}. Reasons were sampled in {sampled} of {all} waits; for the rest, \
                  the thread's last known reason in the same call is taken."
             ),
         };
-        format!("Time: the part of its threads' time. {how}")
+        format!("Time: share of its threads' time. {how}")
     }
 
     fn lost(&self) -> Vec<String> {
         let lost = self.table.lost;
         let kinds = [
-            (lost.unseen, "times without CPU were not seen to begin or to end; they are in no number"),
-            (lost.threads, "threads ended without being read to the end"),
-            (lost.stacks, "places in the kernel found no room"),
+            (lost.unseen, "waits were not seen to begin or to end, and are not counted"),
+            (lost.threads, "threads ended before all of their waits were read"),
+            (lost.stacks, "kernel stacks could not be stored"),
         ];
         let some = kinds.into_iter().filter(|(number, _)| *number > 0);
         some.map(|(number, what)| format!("{} {what}.", count(number))).collect()

@@ -52,7 +52,7 @@ pub(super) const fn nature(nature: WaitNature) -> &'static str {
     match nature {
         WaitNature::HeldUp => "Blocked with work to do",
         WaitNature::ForOthers => "Waiting for another process",
-        WaitNature::AsAsked => "Waiting as asked, or with nothing to do",
+        WaitNature::AsAsked => "Sleeping or idle",
     }
 }
 

@@ -111,7 +111,7 @@ pub(super) fn shared(outcomes: &[&Outcome]) -> Option<String> {
     first.map(|(outcome, event_loop)| shared_sentence(&name(outcome), event_loop))
 }
 
-/// One line per blocked loop for the live view: `python3's event loop was away for more than 10 ms in 20 of 41 iterations, 30.2 ms at most.`
+/// One line per blocked loop for the live view: `python3's event loop took more than 10 ms in 20 of 41 iterations, 30.2 ms at most.`
 pub fn blocked_event_loop_lines(analysis: &Analysis) -> Vec<String> {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let long = worst_first(&outcomes)
@@ -121,10 +121,7 @@ pub fn blocked_event_loop_lines(analysis: &Analysis) -> Vec<String> {
         let most = event_loop.iterations.max().map_or_else(String::new, |max| format!(", {max} at most"));
         let (long, all) = (count(event_loop.long), count(event_loop.iterations.count()));
         let above = length(event_loop.above);
-        format!(
-            "{}'s event loop was away for more than {above} in {long} of {all} iterations{most}.",
-            name(outcome)
-        )
+        format!("{}'s event loop took more than {above} in {long} of {all} iterations{most}.", name(outcome))
     };
     long.take(MOST_SENTENCES).map(short).collect()
 }
@@ -191,11 +188,11 @@ fn table(event_loops: &[(&Outcome, &EventLoopBlock)], unit: TableUnit) -> TextTa
     table
 }
 
-/// `python3's event loop did not come back within 10 ms in 20 of 41 iterations. In 18 of the 20 it was blocked in …`
+/// `python3's event loop took more than 10 ms in 20 of 41 iterations. In 18 of the 20 it was blocked in …`
 fn sentence(name: &str, language: ProgramKind, event_loop: &EventLoopBlock) -> String {
     let (all, long, above) = (event_loop.iterations.count(), event_loop.long, event_loop.above);
     let mut sentences = vec![format!(
-        "{name}'s event loop did not come back within {} in {} of {} iterations.",
+        "{name}'s event loop took more than {} in {} of {} iterations.",
         length(above),
         count(long),
         count(all)
@@ -282,7 +279,7 @@ pub(super) fn rounded_timers(outcomes: &[&Outcome]) -> Option<&'static str> {
         has_own_loop(outcome) && ProgramKind::of(&name(outcome), &[]) == ProgramKind::Python
     };
     outcomes.iter().find(is_asyncio).map(|_| {
-        "Python's `selectors`, which asyncio waits with, round time-outs up to whole milliseconds, and callbacks wait for the iteration before: where a program uses them, both come on top of how late its timers fire here."
+        "Python's `selectors`, which asyncio waits with, round time-outs up to whole milliseconds, and callbacks wait for the iteration before: where a program uses them, both add to the lateness shown here."
     })
 }
 
@@ -314,7 +311,7 @@ mod tests {
         let text = sentence("service", ProgramKind::Other, &event_loop);
         assert_eq!(
             text,
-            "service's event loop did not come back within 10.0 ms in 1 of 2 iterations. The longest took 30.0 ms: blocked in a sleep \
+            "service's event loop took more than 10.0 ms in 1 of 2 iterations. The longest took 30.0 ms: blocked in a sleep \
              (`clock_nanosleep`) (28.0 ms), running (1.50 ms), waiting for the CPU (300 µs) and kept off by the quota of its control \
              group (200 µs), in handler (app.py)."
         );

@@ -41,7 +41,7 @@ pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Vec<(bool, St
     first.into_iter().chain(latest.and_then(|(rank, outcome)| sentence(*rank, outcome))).collect()
 }
 
-/// `python3's timers fire 86 µs late (50 µs of it timer slack); 1 in 100 more than 213 µs, because rustc had the CPU (68 %).`
+/// `python3 runs 86 µs after its timer (50 µs of it timer slack); 1 in 100 more than 213 µs, because rustc had the CPU (68 %).`
 fn describe(outcome: &Outcome, late: Option<Span>) -> Option<String> {
     let p50 = Latency::from_nanos(RowNumbers::supported_by(outcome.latency()).nanos(&MEDIAN)?);
     let p99 = percentile(outcome.latency(), 0.99)?;
@@ -59,13 +59,13 @@ fn describe(outcome: &Outcome, late: Option<Span>) -> Option<String> {
             format!("{name} runs {p50} after the timer of the thread that wakes it; {rare}.")
         }
         Work::Watch { mechanism: Activation::Loop } if p50.as_nanos() <= 0 => {
-            format!("{name}'s iterations begin on time as a rule; 1 in 100 more than {p99} late{because}.")
+            format!("{name}'s iterations usually begin on time; 1 in 100 more than {p99} late{because}.")
         }
         Work::Watch { mechanism: Activation::Loop } => {
             format!("{name}'s iterations begin {p50} late; {rare}.")
         }
         Work::Watch { mechanism: Activation::Request } => requests(outcome, &name, p50, &rare),
-        _ => format!("{name}'s timers fire {p50} late{slack}; {rare}."),
+        _ => format!("{name} runs {p50} after its timer{slack}; {rare}."),
     };
     Some(late + &after_the_next(outcome) + &missed(outcome))
 }
@@ -81,7 +81,7 @@ fn requests(outcome: &Outcome, name: &str, p50: Latency, rare: &str) -> String {
 pub fn omitted_answers(omitted: &OmittedAnswers) -> Option<String> {
     let reasons = [
         (omitted.http2, "of HTTP/2, which answers several requests at once"),
-        (omitted.more_data, "begun when more data had arrived, of which it is not known what it asks for"),
+        (omitted.more_data, "begun after more data had arrived, whose request is unknown"),
         (omitted.arrival_not_seen, "to requests whose arrival was not seen"),
     ];
     let answers =
@@ -146,7 +146,7 @@ fn reason(family: &Family) -> Option<String> {
         }
         CauseKind::Thread if !family.cause.through.is_empty() => {
             format!(
-                "{name} had the CPU while {} was to go on, for which it waited{}",
+                "it waited for {}, kept off its CPU by {name}{}",
                 legible(&family.cause.through),
                 by_way_of(&family.cause.via)
             )

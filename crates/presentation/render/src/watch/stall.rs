@@ -127,23 +127,23 @@ impl TypicalStall {
         self.share > MOST || (is_typical && self.share >= OFTEN)
     }
 
-    /// `In 18 of the 24 it was blocked in `time.sleep`, for 80.1 ms as a rule.` `None` for a single iteration, which has its own sentence.
+    /// `In 18 of the 24 it was blocked in `time.sleep`, typically for 80.1 ms.` `None` for a single iteration, which has its own sentence.
     pub(super) fn sentence(&self, language: ProgramKind) -> Option<String> {
         let doing = language.doing(self.reason, self.call.as_deref());
         let (some, all) = self.iterations.filter(|(_, all)| *all > 1)?;
         let long =
-            self.median.map_or_else(String::new, |median| format!(", for {} as a rule", span_text(median)));
+            self.median.map_or_else(String::new, |median| format!(", typically for {}", span_text(median)));
         Some(match some as f64 >= OFTEN * all as f64 {
             true => format!("In {} of the {} it was {doing}{long}.", count(some), count(all)),
-            false => format!("Of the time of all {}, it was {doing} in {}.", count(all), percent(self.share)),
+            false => format!("Over all {}, it was {doing} {} of the time.", count(all), percent(self.share)),
         })
     }
 
-    /// ` (18 of 24 long iterations, 80.1 ms as a rule)`
+    /// ` (18 of 24 long iterations, typically 80.1 ms)`
     fn extent(&self) -> String {
         let iterations =
             self.iterations.map(|(some, all)| format!("{} of {} long iterations", count(some), count(all)));
-        let median = self.median.map(|median| format!("{} as a rule", span_text(median)));
+        let median = self.median.map(|median| format!("typically {}", span_text(median)));
         let parts: Vec<String> = iterations.into_iter().chain(median).collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     }
@@ -187,9 +187,9 @@ fn advice_on_blocking(thread: &str, language: ProgramKind, call: Option<&str>) -
         }
         ProgramKind::Finished => return None,
         ProgramKind::Python if is_lock => {
-            "What another thread holds for long belongs into a process of its own; with the lock of a thread, `await asyncio.to_thread(f, …)` waits elsewhere."
+            "Move work that holds the lock for long to a process of its own; wait for a thread's lock with `await asyncio.to_thread(f, …)`."
         }
-        ProgramKind::Python => "Call what blocks with `await asyncio.to_thread(f, …)`.",
+        ProgramKind::Python => "Run blocking calls in `await asyncio.to_thread(f, …)`.",
         ProgramKind::Node if is_lock => {
             "`Atomics.wait` and synchronous child processes belong in a worker (`node:worker_threads`)."
         }
@@ -299,12 +299,12 @@ mod tests {
         let stall = TypicalStall::of(&event_loop).unwrap();
         assert_eq!(
             stall.sentence(ProgramKind::Python).unwrap(),
-            "In 18 of the 24 it was blocked in `time.sleep`, for 80.0 ms as a rule."
+            "In 18 of the 24 it was blocked in `time.sleep`, typically for 80.0 ms."
         );
         assert_eq!(
             to_do("python3", &event_loop).unwrap(),
-            "python3's event loop is blocked in `time.sleep` (18 of 24 long iterations, 80.0 ms as a rule). \
-             Call what blocks with `await asyncio.to_thread(f, …)`."
+            "python3's event loop is blocked in `time.sleep` (18 of 24 long iterations, typically 80.0 ms). \
+             Run blocking calls in `await asyncio.to_thread(f, …)`."
         );
     }
 
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(to_do("python3", &event_loop), None);
         assert_eq!(
             TypicalStall::of(&event_loop).unwrap().sentence(ProgramKind::Python).unwrap(),
-            "In 3 of the 3 it was without CPU, as its control group had used up its quota, for 90.0 ms as a rule."
+            "In 3 of the 3 it was without CPU, as its control group had used up its quota, typically for 90.0 ms."
         );
     }
 

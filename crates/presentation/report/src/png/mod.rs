@@ -40,7 +40,7 @@ impl NoPng {
             Self::NoPicture(none) => Some(none.hint()),
             Self::NotBuiltIn => Some(
                 "write `--format svg`, and make pixels of it: `rsvg-convert -z 2 picture.svg -o picture.png` (`sudo apt-get install \
-                 librsvg2-bin`); `cargo install howlate --features png` builds a program that writes PNG itself"
+                 librsvg2-bin`); from source, `cargo run --release --features png -- …` writes PNG itself"
                     .into(),
             ),
             Self::NoFont => Some("install one: `sudo apt-get install fonts-dejavu-core`; `--format svg` needs none".into()),

@@ -74,7 +74,7 @@ fn experiments_and_watched_programs_are_kept_too() {
     let printed = stdout(&with_data(data.path(), &["run", "plan.toml"]));
     assert_eq!(stdout(&with_data(data.path(), &["show"])), printed);
     let untraced = with_data(data.path(), &["why", "--last"]);
-    assert!(stderr(&untraced).contains("was made without --why"), "{}", stderr(&untraced));
+    assert!(stderr(&untraced).contains("was traced"), "{}", stderr(&untraced));
     with_data(data.path(), &["run", "plan.toml", "--out", "again.jsonl", "--no-save"]);
     assert_eq!(history_length(data.path()), 1);
     let watched = with_data(data.path(), &["watch", "--", "sleep", "0.2"]);

@@ -221,7 +221,7 @@ fn titles(image: &str) -> Vec<[u32; 4]> {
 fn no_pixels() -> Option<&'static str> {
     let message = stderr(&report(&["cyclic.jsonl", "--chart", "density", "-o", "-", "--format", "png"]));
     let is_built_in = cfg!(feature = "png");
-    assert_eq!(message.contains("`cargo install howlate --features png`"), !is_built_in, "{message}");
+    assert_eq!(message.contains("`cargo run --release --features png -- …`"), !is_built_in, "{message}");
     match is_built_in {
         false => Some("built without PNG: `--features howlate/png`, as `cargo xtask test` has it"),
         true => message.contains("no font").then_some("no font is installed"),
