@@ -299,7 +299,7 @@ fn whoever_asks_for_nonsense_or_for_too_much_keeps_nobody_out() {
     assert!(snap["reason"].as_str().unwrap().ends_with("\u{fffd}\" nonsense"), "{snap}");
     assert_eq!(snap["program"]["pid"], std::process::id(), "{snap}");
     let text = stdout(&run(&["show", listening.out.to_str().unwrap()]));
-    assert!(!text.contains('\u{1b}') && text.contains("were too many, and are only counted"), "{text}");
+    assert!(!text.contains('\u{1b}') && text.contains("exceeded the limit: only counted"), "{text}");
 }
 
 #[test]
