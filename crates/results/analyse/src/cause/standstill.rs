@@ -6,6 +6,8 @@
 //!                     |-------- stood still -----------|
 //! ```
 
+use std::cmp::Reverse;
+
 use howlate_model::{CauseKind, MonotonicInterval, MonotonicTime, Segment, Span};
 
 /// Shorter ones are ignored: CPUs that wait for one lock with interrupts off stand still together as well, but not for long.
@@ -55,39 +57,37 @@ fn cut_out(
 /// The parts before, in and after the standstill, which takes its time from the longest of them: whatever had the CPU when it began
 /// seems to have had it all along.
 fn cut_out_of_merged(merged: &[Segment], still: MonotonicInterval, below: CauseKind) -> Vec<Segment> {
-    let mut rest = merged.to_vec();
-    take_from_longest(&mut rest, length(still));
-    let mut within = Segment { from: still.from, ns: length(still), merged: false, ..rest[0].clone() };
-    charge(&mut within, below);
     let begins = stamp(merged).from;
-    let mut all = Vec::new();
+    let mut within = Segment { ns: length(still), merged: false, ..merged[0].clone() };
+    charge(&mut within, below);
     let mut room = still.from.since(begins);
-    let mut after = Vec::new();
-    for part in rest {
+    let (mut all, mut after) = (Vec::new(), Vec::new());
+    for part in less(merged, length(still)) {
         let before = part.ns.min(room);
         room = room.minus(before);
         after.push(Segment { ns: part.ns.minus(before), ..part.clone() });
         all.push(Segment { ns: before, ..part });
     }
     all.push(within);
-    all.extend(after);
+    all.append(&mut after);
     all.retain(|part| !part.ns.is_zero());
     let mut cursor = begins;
     for part in &mut all {
-        part.from = cursor;
-        cursor = cursor.plus(part.ns);
+        (part.from, cursor) = (cursor, cursor.plus(part.ns));
     }
     all
 }
 
-fn take_from_longest(parts: &mut [Segment], mut excess: Span) {
-    while let Some(longest) = parts.iter_mut().max_by_key(|part| part.ns).filter(|part| !part.ns.is_zero()) {
-        let taken = longest.ns.min(excess);
-        (longest.ns, excess) = (longest.ns.minus(taken), excess.minus(taken));
-        if excess.is_zero() {
-            break;
-        }
+/// The parts without `excess`, which is taken from the longest, and if that is too short also from the next.
+fn less(parts: &[Segment], mut excess: Span) -> Vec<Segment> {
+    let mut parts = parts.to_vec();
+    let mut by_length: Vec<&mut Segment> = parts.iter_mut().collect();
+    by_length.sort_by_key(|part| Reverse(part.ns));
+    for part in by_length {
+        let taken = part.ns.min(excess);
+        (part.ns, excess) = (part.ns.minus(taken), excess.minus(taken));
     }
+    parts
 }
 
 /// From the start of the first part to the end of the last; of no length if there are none.

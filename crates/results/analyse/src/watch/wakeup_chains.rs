@@ -37,6 +37,9 @@ const INITIAL_RUNS: usize = 4;
 /// A thread with fewer limits of locks per sleep on a timer keeps its time by those sleeps. Of the interpreter's lock, a limit passes
 /// for each thread that holds it meanwhile.
 const LIMITS_PER_SLEEP: u64 = 8;
+/// A wait goes on if the thread sleeps again within this after the limit: time for which it had or waited for its CPU in between is
+/// charged to the lock as well.
+const AGAIN_WITHIN: Span = Span::from_micros(500);
 /// Whoever holds a lock gives it up at the limit, and often before the other waits again.
 const PASSED_PER_FOLLOWED: u64 = 8;
 /// Runs of all threads together, about a kilobyte each: bounds the memory for programs with thousands of threads.
@@ -326,7 +329,7 @@ impl ChainThread {
             let first = self.waiting.pop_front()?;
             let may_be_limit = self.may_be_limit(&first);
             match self.waiting.front_mut() {
-                Some(next) if may_be_limit && is_in_lock(next) => {
+                Some(next) if may_be_limit && goes_on(&first, next) => {
                     next.asleep_since = first.asleep_since;
                     self.limits_followed += 1;
                 }
@@ -486,6 +489,11 @@ impl ChainThread {
         self.past.push_back(past);
         &self.past[self.past.len() - 1]
     }
+}
+
+/// Whether `next` waits on for the lock of `first`, whose limit has passed.
+fn goes_on(first: &TracedSleep, next: &TracedSleep) -> bool {
+    is_in_lock(next) && next.asleep_since.is_some_and(|since| since.since(first.waking) <= AGAIN_WITHIN)
 }
 
 fn waker_tid(sleep: &TracedSleep) -> Option<u32> {

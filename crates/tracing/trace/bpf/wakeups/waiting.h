@@ -21,11 +21,12 @@ static __always_inline int is_of(struct occupant *o, struct event *e, u32 before
 	return o->id == e->id || (is_thread && name[0] && other[0] == name[0] && other[1] == name[1]);
 }
 
-/* A longer one may be a guest that stood still: without its place it would look like CPU time of its occupant. */
+/* Nanoseconds, as SILENCE in src/steal.rs: a longer one may be a guest that stood still. Without its place it would look like CPU time
+ * of its occupant. */
 #define LONG_STRETCH 11000000
-#define ATTEMPTS 8
+#define ATTEMPTS 8 /* few of the places are of long ones, and each attempt is paid within a switch */
 
-/* Where a long stretch takes the place of a shorter one: of the ones that are tried, the first. */
+/* Where a long stretch takes the place of a shorter one. The attempts begin anywhere, so that not always the same ones are lost. */
 static __always_inline u64 shorter(struct record *r, u64 from)
 {
 	u64 n = from >> 10;

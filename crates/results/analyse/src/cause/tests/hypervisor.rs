@@ -268,9 +268,9 @@ fn what_no_tick_parts_is_not_a_threads_in_a_guest() {
     assert_eq!(hogged(Some(0), false, &[10, 10, 10]), [hog(10), hog(10), hog(10)], "it had the CPU");
 }
 
-// 1150            11 ms                31 ms      35 ms
-// |---------------|== stood still =====|----------|
-// |-- hog and other, 5 ms, of which the places are not known --- and what stood still, charged to hog
+// 0               10                   30         34 ms
+// |---------------|=== stood still ====|----------|
+// |- hog 29 ms, other 5 ms, at unknown times -----|     the tracer saw hog when the machine stopped, and when it went on
 #[test]
 fn where_no_part_has_a_place_the_longest_seemed_to_run_on() {
     use CauseKind::{Machine, Thread};

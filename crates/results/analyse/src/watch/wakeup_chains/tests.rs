@@ -325,6 +325,24 @@ fn a_limit_after_which_it_had_the_lock_is_no_deadline_either() {
     assert_eq!(wakeups(&mut chains, 15_000), [true, false, true]);
 }
 
+// 6100   6110 ................. 906100     906120
+// |------|----------------------|----------|
+// limit   a hog has its CPU      runs       asks again
+#[test]
+fn who_had_the_cpu_after_the_limit_is_not_the_lock() {
+    let mut chains = WakeupChains::default();
+    let again = 900_000;
+    chains.record_sleep(kept_by_its_own_time(1_000), 7);
+    chains.record_sleep(until(6_120 + again, limited(1_100, 6_100)), 7);
+    let given = until(8_000 + again, woken(7, thread(8, "other"), 7_000 + again, 7_010 + again));
+    chains.record_sleep(in_call(6_120 + again, "futex", given), 7);
+    let all = settle_all(&mut chains, 10_000_000);
+    assert_eq!(
+        all.iter().map(|(sleep, _)| sleep.asleep_since).collect::<Vec<_>>()[1..],
+        [Some(at(1_100)), Some(at(6_120 + again))]
+    );
+}
+
 // The limit of each wait is the period; a short sleep follows.
 #[test]
 fn a_condition_variable_that_nothing_follows_is_a_timer() {
