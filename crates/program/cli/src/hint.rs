@@ -4,21 +4,17 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use clap::Error;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 use howlate_model::shell_word;
 
-use super::{cyclictest_options, similar_programs};
+use super::{cyclictest_options, familiar_options, similar_programs};
 
 /// A hint for the refused line `arguments`. If there is one, clap's own misleading suggestions are removed from `refused`.
 pub fn hint(refused: &mut Error, arguments: &[String]) -> Option<String> {
     let hint = cyclictest_options::hint(refused, arguments).or_else(|| command_hint(refused, arguments));
-    if hint.is_none() && arguments.get(1).is_some_and(|command| PROGRAM_COMMANDS.contains(&command.as_str()))
-    {
-        // clap suggests `-- -c`, which would be a program of that name.
-        refused.remove(ContextKind::Suggested);
-    }
-    let hint = hint?;
+    // clap suggests `-- -c`, which would be a program, a process or a file of that name.
     refused.remove(ContextKind::Suggested);
+    let hint = hint?;
     // Similar names mislead: `latency-test` is not hwlatdetect.
     refused.remove(ContextKind::SuggestedSubcommand);
     if refused.remove(ContextKind::SuggestedArg).is_some() {
@@ -27,9 +23,6 @@ pub fn hint(refused: &mut Error, arguments: &[String]) -> Option<String> {
     }
     Some(hint)
 }
-
-/// Commands that take a program to start.
-const PROGRAM_COMMANDS: [&str; 2] = ["watch", "tune"];
 
 fn command_hint(refused: &Error, arguments: &[String]) -> Option<String> {
     let command = arguments.get(1)?.as_str();
@@ -45,7 +38,7 @@ fn command_hint(refused: &Error, arguments: &[String]) -> Option<String> {
         {
             Some(format!("to watch a program: `howlate watch -- {}`", shell_line(&arguments[2..])))
         }
-        (ErrorKind::UnknownArgument, "cyclic" | "sleep" | "notify" | "run") => deadline_hint(refused, arguments),
+        (ErrorKind::UnknownArgument, _) => familiar_options::hint(refused, command, arguments),
         (ErrorKind::ArgumentConflict, "sleep") if arguments.iter().any(|word| word == "--steps") => Some(
             "`--steps` chooses lengths and loads itself: write it alone, with `--call`, `--policy`, `--cpus`, `--samples` or `--rounds`"
                 .to_owned(),
@@ -69,24 +62,6 @@ fn is_program(word: &String) -> bool {
     match ending {
         None => word.contains('/'),
         Some(ending) => ["py", "sh", "js", "mjs", "rb", "pl", "jar", "lua"].contains(&ending),
-    }
-}
-
-fn deadline_hint(refused: &Error, arguments: &[String]) -> Option<String> {
-    if invalid_argument(refused)? != "--deadline" {
-        return None;
-    }
-    let after =
-        arguments.iter().position(|word| word == "--deadline").and_then(|place| arguments.get(place + 1));
-    let equals = arguments.iter().find_map(|word| word.strip_prefix("--deadline="));
-    let length = equals.or(after.map(String::as_str)).unwrap_or("500us");
-    Some(format!("`--fail-above 'max>{length}'`, or `howlate report --deadline {length}` of a recording"))
-}
-
-fn invalid_argument(refused: &Error) -> Option<&str> {
-    match refused.get(ContextKind::InvalidArg)? {
-        ContextValue::String(name) => Some(name),
-        _ => None,
     }
 }
 
@@ -116,6 +91,18 @@ mod tests {
                 "howlate cyclic --deadline 300us",
                 "`--fail-above 'max>300us'`, or `howlate report --deadline 300us`",
             ),
+            ("howlate watch -p 4711", "`howlate watch 4711`"),
+            ("howlate watch --pid=4711", "`howlate watch 4711`"),
+            ("howlate top -p nginx", "`howlate top nginx`"),
+            ("howlate top -d 5", "`--interval 5s`"),
+            ("howlate top -n 1", "`howlate top --once`"),
+            ("howlate sleep 1ms -d 500ms", "`--duration 500ms`"),
+            ("howlate cyclic --iterations 1000", "`--samples 1000`"),
+            ("howlate sleep 1ms --runs", "`--rounds 10`"),
+            ("howlate show -f csv", "`--format csv`"),
+            ("howlate serve --port 8080", "`--listen 127.0.0.1:8080`"),
+            ("howlate report --html", "`-o page.html`"),
+            ("howlate notify pipe futex --rounds 3", "`--by pipe,futex`"),
             ("howlate compare", "`howlate compare before.jsonl after.jsonl`"),
             ("howlate watch", "`howlate watch 4711`"),
         ] {
@@ -137,7 +124,9 @@ mod tests {
 
     #[test]
     fn nobody_is_told_to_watch_an_option() {
-        for line in ["howlate watch -c", "howlate watch --banana", "howlate tune program -c"] {
+        for line in
+            ["howlate watch -c", "howlate watch --banana", "howlate tune program -c", "howlate top --banana"]
+        {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let mut refused = help::program().try_get_matches_from(&arguments).err().unwrap();
             hint(&mut refused, &arguments);

@@ -9,6 +9,7 @@ mod cyclictest_options;
 mod doctor;
 #[cfg(test)]
 mod documented_tests;
+mod familiar_options;
 mod fleet;
 mod format;
 mod gaps;
