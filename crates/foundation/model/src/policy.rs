@@ -230,8 +230,11 @@ pub enum PolicyError {
 impl FromStr for Policy {
     type Err = PolicyError;
 
+    /// Also as in `sched.h` and in the files of others: `SCHED_FIFO:80`.
     fn from_str(text: &str) -> Result<Self, PolicyError> {
-        let text = text.trim();
+        let typed = text.trim();
+        let lower = typed.to_ascii_lowercase();
+        let text = lower.strip_prefix("sched_").unwrap_or(&lower);
         let (name, parameter) = match text.split_once(':') {
             Some((name, parameter)) => (name, Some(parameter.trim())),
             None => (text, None),
@@ -249,7 +252,7 @@ impl FromStr for Policy {
             ("other" | "batch" | "idle", Some(found)) => {
                 Err(PolicyError::Parameter { name: name.to_owned(), found: found.to_owned() })
             }
-            _ => Err(PolicyError::Unknown { found: text.to_owned() }),
+            _ => Err(PolicyError::Unknown { found: typed.to_owned() }),
         }
     }
 }
@@ -329,6 +332,9 @@ mod tests {
         for text in ["other", "batch", "idle", "nice:-20", "nice:19", "fifo:1", "rr:99", "deadline:200us/1ms"]
         {
             assert_eq!(text.parse::<Policy>().unwrap().to_string(), text);
+        }
+        for text in ["FIFO:80", "SCHED_FIFO:80", " sched_fifo:80 "] {
+            assert_eq!(text.parse::<Policy>().unwrap().to_string(), "fifo:80");
         }
     }
 

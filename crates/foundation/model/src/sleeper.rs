@@ -74,7 +74,13 @@ impl FromStr for Sleeper {
     type Err = UnknownSleeper;
 
     fn from_str(text: &str) -> Result<Self, UnknownSleeper> {
-        let text = text.trim();
+        let text = match text.trim() {
+            "python3" => "python",
+            "c++" => "cpp",
+            "nodejs" => "node",
+            "bash" | "sh" => "shell",
+            text => text,
+        };
         let wait = text.parse().ok().map(Self::Wait);
         wait.or_else(|| Runtime::from_name(text).map(Self::Runtime))
             .ok_or_else(|| UnknownSleeper { found: text.to_owned() })
@@ -128,6 +134,7 @@ mod tests {
     fn a_path_is_a_program_and_a_slip_is_not() {
         let own: Sleeper = "/opt/probe".parse().unwrap();
         assert_eq!((own.name(), own.wait()), ("/opt/probe", None));
+        assert_eq!("python3".parse(), Ok(Sleeper::Runtime(Runtime::Python)));
         let error = "pyton".parse::<Sleeper>().unwrap_err().to_string();
         assert!(
             error.contains("`pyton`")
