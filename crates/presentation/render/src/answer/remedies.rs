@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use howlate_analyse::cause::{OnlyIf, families, is_caused_by_measuring, only_if, remedy};
+use howlate_analyse::cause::{OnlyIf, families, is_caused_by_measuring, is_rare, only_if, remedy};
 use howlate_analyse::{
     Analysis, Cure, Insight, PriorityEffect, ThreadAdvice, insights, request_advice, thread_advice,
 };
@@ -23,7 +23,7 @@ use crate::watched_slack::is_about_howlate;
 
 /// Remedies shown; `howlate doctor` lists all.
 pub(crate) const MOST: usize = 3;
-/// Minimum share of a cause for the sentence that nothing is known to help against it.
+/// Minimum share of a cause for the sentence that says why there is no advice against it.
 const MAIN: f64 = 0.25;
 /// Wake-ups less late than this need no explanation.
 const WORTH_A_WORD: Span = Span::from_micros(100);
@@ -72,7 +72,7 @@ impl CauseReport<'_> {
         let all = of_program.chain(of_machine);
         let texts: Vec<AdviceText> = all.take(most).collect();
         if texts.is_empty() {
-            return self.no_advice(width);
+            return self.no_advice(&findings, width);
         }
         let lines = (1..).zip(texts).map(|(number, advice)| {
             let sentence = format!("{number}. {}.", advice.sentence.trim_end_matches('.'));
@@ -103,19 +103,28 @@ impl CauseReport<'_> {
         findings.filter(|finding| !(is_watched && is_about_howlate(&finding.id))).cloned().collect()
     }
 
-    /// Says so where nothing is known that helps a watched program.
-    fn no_advice(&self, width: usize) -> String {
+    /// Says why a watched program is given no advice.
+    fn no_advice(&self, findings: &[Finding], width: usize) -> String {
         if self.analysis.header.command != Command::Watch {
             return String::new();
         }
         let main = |late_loop: &LateLoop<'_>| {
             let first = families(&late_loop.why).into_iter().next()?;
             let matters = first.cause.share >= MAIN && late_loop.why.late.above >= WORTH_A_WORD;
-            (matters && !is_caused_by_measuring(&first.cause)).then_some(first)
+            let policy = late_loop.together.first().policy_in_force();
+            let has_remedy = remedy(&first.cause, policy, findings).is_some();
+            (matters && !is_caused_by_measuring(&first.cause)).then_some((first, has_remedy))
         };
-        let first = self.loops.iter().filter_map(main).max_by_key(|family| family.cause.late_ns);
-        let Some(first) = first else { return String::new() };
-        let text = format!("No advice: no known remedy for {}.", family_in_words(&first));
+        let first = self.loops.iter().filter_map(main).max_by_key(|(family, _)| family.cause.late_ns);
+        let Some((first, has_remedy)) = first else { return String::new() };
+        let what = family_in_words(&first);
+        let text = if is_rare(&first.cause) {
+            format!("No advice: too few late wake-ups were due to {what}.")
+        } else if has_remedy {
+            format!("No advice: the remedy for {what} would make little difference.")
+        } else {
+            format!("No advice: howlate knows no remedy for {what} here.")
+        };
         format!("{}\n", wrapped(&text, width, 0))
     }
 }
@@ -224,7 +233,12 @@ fn tried(advice: &FindingAdvice<'_>, analysis: &Analysis) -> String {
     setting(&advice.finding.id).map_or_else(
         || "Not tried here.".to_owned(),
         |settings| {
-            format!("Not tried here. To try it: `{}`.", tune(settings, advice.most.0, &analysis.header))
+            let command = tune(settings, advice.most.0, &analysis.header);
+            if analysis.program.as_ref().is_some_and(|program| program.started) {
+                // The default of `--budget`: a program that ends before leaves nothing decided.
+                return format!("Not tried here. `{command}` tries it, if the program runs for 10 minutes.");
+            }
+            format!("Not tried here. To try it: `{command}`.")
         },
     )
 }

@@ -258,6 +258,17 @@ fn the_users_own_thread_is_told_and_not_the_garbage_collector() {
 }
 
 #[test]
+fn without_advice_it_is_said_why() {
+    let shown = |times: u64| {
+        let control = ThreadFixture::new("control", 0, 41, Activation::Timer, 900).times(times);
+        ProgramFixture::of(vec![control.realtime("fifo:80")]).shown(Detail::Brief, 80)
+    };
+    let (often, twice) = (shown(1_000), shown(2));
+    assert!(often.contains("No advice: howlate knows no remedy for rustc here."), "{often}");
+    assert!(twice.contains("No advice: too few late wake-ups were due to rustc."), "{twice}");
+}
+
+#[test]
 fn a_thread_with_a_deadline_is_told_before_one_that_is_later() {
     let audio =
         ThreadFixture::new("audio", 0, 41, Activation::Event, 30).every(Span::from_micros(2_667), None);

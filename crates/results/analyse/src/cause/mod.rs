@@ -21,7 +21,7 @@ pub use decompose::{Decomposed, decompose, decompose_since, inherit_deadline};
 pub use join::{ExplainedWakeup, Joiner};
 pub use loop_turn::{TurnContext, decompose_turn};
 pub use past::{LOCK_CALL, Past, PastSleep, activity, wait_cause, work_parts};
-pub use remedy::{is_caused_by_measuring, only_if, remedy};
+pub use remedy::{is_caused_by_measuring, is_rare, only_if, remedy};
 pub use thread_pools::{Family, families};
 pub use traces::Traces;
 pub use why_late::{OnlyIf, ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};

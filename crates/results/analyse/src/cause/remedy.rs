@@ -95,10 +95,15 @@ pub fn is_caused_by_measuring(cause: &WhyCause) -> bool {
     names.iter().any(|name| cause.name().starts_with(name))
 }
 
+/// Whether a cause was met too seldom for advice.
+pub fn is_rare(cause: &WhyCause) -> bool {
+    cause.wakeups < LEAST_WAKEUPS
+}
+
 /// The best finding that says what to do about `cause` for a late thread of this policy. `None` if nothing can be done, doctor found
 /// nothing, or the cause is too small or too rare.
 pub fn remedy<'a>(cause: &WhyCause, policy: Policy, findings: &'a [Finding]) -> Option<&'a Finding> {
-    if cause.share < LEAST_SHARE || cause.wakeups < LEAST_WAKEUPS {
+    if cause.share < LEAST_SHARE || is_rare(cause) {
         return None;
     }
     let helps =
