@@ -7,6 +7,8 @@ mod common;
 mod guest_hotplug;
 #[path = "guest_init/mod.rs"]
 mod guest_init;
+#[path = "guest_record/mod.rs"]
+mod guest_record;
 
 mod guest_requests;
 #[path = "guest_undisturbed/mod.rs"]
