@@ -66,6 +66,7 @@ mod traced;
 mod tracer_refusal;
 mod wait;
 mod wait_clock;
+mod wait_path;
 mod waits;
 mod wakeup;
 mod watched;
@@ -169,6 +170,7 @@ pub use tracer_refusal::TracerGap;
 pub use tracer_refusal::TracerRefusal;
 pub use wait::{UnknownMechanism, Wait};
 pub use wait_clock::{UnknownClock, WaitClock};
+pub use wait_path::{PathStep, WaitedThread, path_steps, waited_threads};
 pub use waits::{
     CompetingProcess, KernelStack, LostWaits, NOT_SAMPLED, OUT_OF_QUOTA, OngoingWait, ReasonWaits,
     ThreadWaits, Waits, WaitsReport,

@@ -113,6 +113,15 @@ pub fn segment_in_words(segment: &Segment) -> String {
     }
 }
 
+/// What happened to a thread that was waited for in this part: `at work`, or what kept it from that.
+pub(crate) fn segment_of_waited_thread(segment: &Segment, thread: &str) -> String {
+    let (kind, call) = (segment.cause.kind, &segment.cause.call);
+    if segment.cause.name == thread && matches!(kind, CauseKind::Lock | CauseKind::SystemCall) {
+        return "at work".to_owned();
+    }
+    within_wait(who(kind, &segment.cause.name, segment.pid), kind, call, ("", &[]))
+}
+
 fn segment_who(kind: CauseKind, segment: &Segment) -> String {
     within_wait(
         who(kind, &segment.cause.name, segment.pid),

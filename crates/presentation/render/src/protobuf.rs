@@ -29,6 +29,13 @@ impl ProtobufMessage {
         self
     }
 
+    /// A field of type `fixed64`.
+    pub(crate) fn fixed(mut self, field: u32, value: u64) -> Self {
+        self.key(field, EIGHT_BYTES);
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+
     pub(crate) fn text(self, field: u32, value: &str) -> Self {
         self.sized(field, value.as_bytes())
     }

@@ -138,16 +138,15 @@ fn write_record_folder(folder: &std::path::Path) {
         .unwrap();
 }
 
-/// A recording of a run with a late wake-up, and its timeline.
-fn recording_with_timeline(folder: &std::path::Path) -> std::path::PathBuf {
+/// A recording of a run with a late wake-up of these parts, 13 ms from 99 ms on, and its timeline.
+fn recording_with_timeline(folder: &std::path::Path, parts: &[Value]) -> std::path::PathBuf {
     let (path, name) = (folder.join("run.jsonl"), "run.20261125T031230.5Z.trace.json");
     let header = howlate_model::Header::for_conditions(vec![]);
     let header = howlate_model::Line::Header(Box::new(header));
     let header = serde_json::to_string(&header).unwrap();
-    let part = |part: &str, name: &str, from: u64, ns: u64| serde_json::json!({"part": part, "kind": "thread", "name": name, "from_ns": from, "ns": ns});
     let late = serde_json::json!({
         "condition": 0, "tid": 71, "pid": 70, "thread": "worker", "process": "server", "at_ns": 112_000_000, "latency_ns": 13_000_000,
-        "cpu": 1, "parts": [part("timer_slack", "", 99_000_000, 1_000_000), part("waiting", "rsync", 100_000_000, 12_000_000)],
+        "cpu": 1, "parts": parts,
     });
     let line = serde_json::json!({"timeline": {
         "file": name, "at": "2026-11-25T03:12:30.5Z", "from_ns": 90_000_000, "until_ns": 112_000_000, "late": [late],
@@ -162,7 +161,10 @@ fn recording_with_timeline(folder: &std::path::Path) -> std::path::PathBuf {
 #[test]
 fn perfetto_has_late_wake_ups_of_a_run_and_when_they_could_have_run() {
     let folder = tempfile::tempdir().unwrap();
-    let path = recording_with_timeline(folder.path());
+    let part = |part: &str, name: &str, from: u64, ns: u64| serde_json::json!({"part": part, "kind": "thread", "name": name, "from_ns": from, "ns": ns});
+    let parts =
+        [part("timer_slack", "", 99_000_000, 1_000_000), part("waiting", "rsync", 100_000_000, 12_000_000)];
+    let path = recording_with_timeline(folder.path(), &parts);
     let output = crate::common::run(&["show", path.to_str().unwrap(), "--format", "perfetto"]);
     assert_eq!(output.status.code(), Some(0), "{}", crate::common::stderr(&output));
     let Some(answers) = query_trace(&output.stdout, &[COMPLAINTS, STATES, SLICES]) else { return };
@@ -177,6 +179,53 @@ fn perfetto_has_late_wake_ups_of_a_run_and_when_they_could_have_run() {
     let slices = cells(2, ["ts", "dur", "name"]);
     assert!(slices.contains(&"99000000 13000000 13.0 ms late".to_owned()), "{slices:?}");
     assert!(slices.contains(&"100000000 12000000 waiting for the CPU (rsync)".to_owned()), "{slices:?}");
+}
+
+const ARROWS: &str = "select a.name as before, a.ts + a.dur as ended, f.name as lane_before, b.name as after, b.ts as began, \
+    g.name as lane_after from flow join slice a on slice_out = a.id join slice b on slice_in = b.id join track f on a.track_id = f.id \
+    join track g on b.track_id = g.id order by b.ts";
+
+#[test]
+fn perfetto_has_the_threads_that_were_waited_for_and_arrows_to_who_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = |kind: &str, name: &str, through: &str, via: &[&str], from: u64, ns: u64| {
+        serde_json::json!({
+            "part": "blocked", "kind": kind, "name": name, "through": through, "via": via, "from_ns": from, "ns": ns,
+        })
+    };
+    // It waits for keeper, and that for writer, which rsync keeps from the CPU; then keeper works.
+    let parts = [
+        part("thread", "rsync", "writer", &["keeper"], 99_000_000, 7_000_000),
+        part("lock", "keeper", "", &[], 106_000_000, 5_000_000),
+        part("thread", "rsync", "", &[], 111_000_000, 1_000_000),
+    ];
+    let path = recording_with_timeline(folder.path(), &parts);
+    let output = crate::common::run(&["show", path.to_str().unwrap(), "--format", "perfetto"]);
+    let Some(answers) = query_trace(&output.stdout, &[COMPLAINTS, ARROWS, ON_TRACKS]) else { return };
+    assert_eq!(answers[0], Value::Array(Vec::new()));
+    let arrow = |before: &str, ended: u64, lane: &str, after: &str, lane_after: Value| {
+        serde_json::json!({
+            "before": before, "ended": ended, "lane_before": format!("{lane}, waited for by worker"), "after": after, "began": ended,
+            "lane_after": lane_after,
+        })
+    };
+    let keeper = Value::from("keeper, waited for by worker");
+    let expected = [
+        arrow("waited for", 106_000_000, "writer", "waited for", keeper),
+        arrow("waited for", 111_000_000, "keeper", "still blocked (rsync)", Value::Null),
+    ];
+    assert_eq!(answers[1], Value::from(expected.to_vec()), "{}", answers[2]);
+    let has = |name: &str, ts: u64| {
+        let slices = answers[2].as_array().unwrap();
+        assert!(
+            slices.iter().any(|slice| slice["name"] == name && slice["ts"] == ts),
+            "{name}: {}",
+            answers[2]
+        );
+    };
+    has("waits for writer", 99_000_000);
+    has("rsync", 99_000_000);
+    has("at work", 106_000_000);
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! Writing of timeline files for ui.perfetto.dev and chrome://tracing.
 //!
-//! Source: the Trace Event Format, complete events (`X`) and metadata (`M`); times in microseconds.
+//! Source: the Trace Event Format, complete events (`X`), flows (`s`, `f`) and metadata (`M`); times in microseconds.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
-use howlate_model::{CpuTimeline, HolderKind, MonotonicTime, Occupant, Segment};
+use howlate_model::{CpuTimeline, HolderKind, MonotonicTime, Occupant, Segment, path_steps, waited_threads};
 
 /// Maximum bars of a file, which are about 2 MB. Of more, half are the longest, and the rest are
 /// sums of those in between.
 const MOST: usize = 20_000;
+/// Process id of the lanes below those of the CPUs.
+const LATE: u32 = 1;
 
 /// Lanes of late threads below those of the CPUs.
 #[derive(Debug, Default)]
@@ -28,15 +30,80 @@ pub fn timeline_text(cpus: &[CpuTimeline], late: &LateLanes<'_>) -> String {
         events.push(stretch((0, bar.cpu), &bar.name, bar.from, bar.ns));
     }
     events.push(process(0, "CPUs"));
-    events.push(process(1, late.title));
-    for (number, (name, parts)) in (0..).zip(&late.lanes) {
-        events.push(lane(1, number, name));
-        for part in *parts {
-            let who = if part.cause.name.is_empty() { part.cause.kind.name() } else { &part.cause.name };
-            events.push(stretch((1, number), who, part.from, part.ns.as_nanos()));
+    events.push(process(LATE, late.title));
+    let mut drawn = DrawnLanes::default();
+    for (name, parts) in &late.lanes {
+        drawn.add(name, parts);
+    }
+    events.append(&mut drawn.events);
+    format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+}
+
+/// Lanes of late threads, each with those of the threads that it waited for below it.
+#[derive(Debug, Default)]
+struct DrawnLanes {
+    events: Vec<String>,
+    lanes: u32,
+    arrows: u32,
+}
+
+impl DrawnLanes {
+    fn add(&mut self, name: &str, parts: &[Segment]) {
+        let own = self.lane(name);
+        for part in parts {
+            self.part(own, part);
+        }
+        let waited = waited_threads(parts);
+        let mut lanes: BTreeMap<&str, u32> = BTreeMap::new();
+        for stretch in &waited {
+            let number = *lanes
+                .entry(stretch.thread)
+                .or_insert_with(|| self.lane(&format!("{}, waited for by {name}", stretch.thread)));
+            let parts = parts.get(stretch.parts.clone()).unwrap_or_default();
+            match stretch.waits_for {
+                Some(next) => self.waits(number, next, parts),
+                None => parts.iter().for_each(|part| self.part(number, part)),
+            }
+        }
+        for step in path_steps(parts, &waited) {
+            let lane_of = |stretch: usize| waited.get(stretch).and_then(|stretch| lanes.get(stretch.thread));
+            let to = step.to.map_or(Some(&own), lane_of);
+            let at = parts.get(step.part).map(|part| part.from);
+            let ends = waited.get(step.from).and_then(|stretch| parts.get(stretch.parts.end - 1));
+            if let (Some(from), Some(&to), Some(at), Some(last)) = (lane_of(step.from), to, at, ends) {
+                self.arrow((*from, last.from), (to, at));
+            }
         }
     }
-    format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+
+    fn lane(&mut self, name: &str) -> u32 {
+        let number = self.lanes;
+        self.lanes = self.lanes.saturating_add(1);
+        self.events.push(lane(LATE, number, name));
+        number
+    }
+
+    fn part(&mut self, lane: u32, part: &Segment) {
+        let who = if part.cause.name.is_empty() { part.cause.kind.name() } else { &part.cause.name };
+        self.events.push(stretch((LATE, lane), who, part.from, part.ns.as_nanos()));
+    }
+
+    fn waits(&mut self, lane: u32, waits_for: &str, parts: &[Segment]) {
+        let Some(first) = parts.first() else { return };
+        let ns = parts.iter().map(|part| part.ns.as_nanos()).fold(0_u64, u64::saturating_add);
+        self.events.push(stretch((LATE, lane), &format!("waits for {waits_for}"), first.from, ns));
+    }
+
+    /// From the bar that begins at one moment in a lane to the one that begins at another in another.
+    fn arrow(&mut self, from: (u32, MonotonicTime), to: (u32, MonotonicTime)) {
+        self.arrows = self.arrows.saturating_add(1);
+        for (phase, (lane, at)) in [("\"s\"", from), ("\"f\",\"bp\":\"e\"", to)] {
+            let (id, ts) = (self.arrows, micros(nanos(at)));
+            self.events.push(format!(
+                "{{\"ph\":{phase},\"id\":{id},\"cat\":\"wait\",\"name\":\"goes on\",\"pid\":{LATE},\"tid\":{lane},\"ts\":{ts}}}"
+            ));
+        }
+    }
 }
 
 /// A bar in a CPU's lane.
@@ -113,12 +180,17 @@ fn json_string(text: &str) -> String {
 }
 
 fn stretch((pid, lane): (u32, u32), name: &str, from: MonotonicTime, ns: u64) -> String {
-    let mut event = format!("{{\"ph\":\"X\",\"pid\":{pid},\"tid\":{lane},\"name\":{}", json_string(name));
-    let micros = |nanos: u64| format!("{}.{:03}", nanos / 1_000, nanos % 1_000);
-    let ts = micros(from.as_nanos().max(0).unsigned_abs());
-    // Writing to a string does not fail.
-    let _ = write!(event, ",\"ts\":{ts},\"dur\":{}}}", micros(ns));
-    event
+    let (name, ts, dur) = (json_string(name), micros(nanos(from)), micros(ns));
+    format!("{{\"ph\":\"X\",\"pid\":{pid},\"tid\":{lane},\"name\":{name},\"ts\":{ts},\"dur\":{dur}}}")
+}
+
+fn nanos(at: MonotonicTime) -> u64 {
+    at.as_nanos().max(0).unsigned_abs()
+}
+
+/// To the nanosecond.
+fn micros(nanos: u64) -> String {
+    format!("{}.{:03}", nanos / 1_000, nanos % 1_000)
 }
 
 fn lane(pid: u32, lane: u32, name: &str) -> String {
@@ -137,7 +209,7 @@ fn process(pid: u32, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{CpuHolder, Span};
+    use howlate_model::{Cause, CauseKind, CpuHolder, Part, Span};
     use serde_json::Value;
 
     use super::*;
@@ -157,6 +229,33 @@ mod tests {
         assert_eq!(names_and_lengths, expected.map(|(name, ns)| (name.to_owned(), ns)));
         let few = vec![bar(0, 1, "a"), bar(1, 1, "b")];
         assert_eq!(fitting(few, 10).len(), 2);
+    }
+
+    #[test]
+    fn a_thread_that_was_waited_for_has_a_lane_and_an_arrow_to_who_goes_on() {
+        let part = |cause: Cause, from: i64, ns| {
+            Segment::new(cause, None, MonotonicTime::from_nanos(from), Span::from_nanos(ns))
+        };
+        let blocked = |name: &str| Cause::new(Part::Blocked, CauseKind::Thread, name.to_owned());
+        let parts = [
+            part(Cause { through: "keeper".to_owned(), ..blocked("hog") }, 1_000, 500),
+            part(Cause { kind: CauseKind::Lock, ..blocked("keeper") }, 1_500, 250),
+            part(Cause::new(Part::WakeUp, CauseKind::Kernel, String::new()), 1_750, 5),
+        ];
+        let late = LateLanes { title: "late", lanes: vec![("worker (7)".to_owned(), &parts[..])] };
+        let events: Value = serde_json::from_str(&timeline_text(&[], &late)).unwrap();
+        let events = events["traceEvents"].as_array().unwrap();
+        let of = |lane: u32| {
+            let bars = events.iter().filter(move |event| event["ph"] == "X" && event["tid"] == lane);
+            bars.map(|bar| (bar["name"].as_str().unwrap(), bar["ts"].as_f64().unwrap())).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0), [("hog", 1.0), ("keeper", 1.5), ("kernel", 1.75)]);
+        assert_eq!(of(1), [("hog", 1.0), ("keeper", 1.5)]);
+        let name = |event: &Value| event["args"]["name"] == "keeper, waited for by worker (7)";
+        assert!(events.iter().any(name), "{events:?}");
+        let arrows = events.iter().filter(|event| event["cat"] == "wait");
+        let ends: Vec<_> = arrows.map(|end| (&end["ph"], &end["tid"], end["ts"].as_f64().unwrap())).collect();
+        assert_eq!(ends, [(&"s".into(), &1.into(), 1.5), (&"f".into(), &0.into(), 1.75)]);
     }
 
     #[test]
