@@ -153,6 +153,9 @@ pub struct Segment {
     /// The thread's id, where it is one thread's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    /// That of the thread that the cause's `through` names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through_pid: Option<u32>,
     /// When it began; of a merged one, where there is room for it.
     #[serde(rename = "from_ns")]
     pub from: MonotonicTime,
@@ -166,7 +169,7 @@ pub struct Segment {
 impl Segment {
     /// A segment with a known position.
     pub const fn new(cause: Cause, pid: Option<u32>, from: MonotonicTime, ns: Span) -> Self {
-        Self { cause, pid, from, ns, merged: false }
+        Self { cause, pid, through_pid: None, from, ns, merged: false }
     }
 }
 

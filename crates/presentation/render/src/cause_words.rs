@@ -123,11 +123,16 @@ pub(crate) fn segment_of_waited_thread(segment: &Segment, thread: &str) -> Strin
 }
 
 fn segment_who(kind: CauseKind, segment: &Segment) -> String {
+    // Processes of one server have one name.
+    let through = match (segment.cause.through.as_str(), segment.through_pid) {
+        ("", _) | (_, None) => segment.cause.through.clone(),
+        (name, Some(pid)) => format!("{name} [{pid}]"),
+    };
     within_wait(
         who(kind, &segment.cause.name, segment.pid),
         kind,
         &segment.cause.call,
-        (&segment.cause.through, &segment.cause.via),
+        (&through, &segment.cause.via),
     )
 }
 

@@ -128,12 +128,13 @@ mod tests {
 
     /// Thread 7 ran at `ran`, `ms` milliseconds late, half of it waiting.
     fn late_by(ran: i64, ms: i64) -> LateWakeup {
-        let part = |part, from: i64, name: &str| Segment {
-            cause: Cause::new(part, CauseKind::Thread, name.into()),
-            pid: None,
-            from: at(from),
-            ns: Span::from_micros(ms.unsigned_abs() * 500),
-            merged: false,
+        let part = |part, from: i64, name: &str| {
+            Segment::new(
+                Cause::new(part, CauseKind::Thread, name.into()),
+                None,
+                at(from),
+                Span::from_micros(ms.unsigned_abs() * 500),
+            )
         };
         let parts = vec![part(Part::TimerSlack, ran - ms, ""), part(Part::Waiting, ran - ms / 2, "hog")];
         let latency = Latency::from_nanos(ms * 1_000_000);

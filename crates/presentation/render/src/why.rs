@@ -219,12 +219,13 @@ mod tests {
     use howlate_model::{Cause, CauseKind, Ledger, MonotonicTime, Part, Policy, Segment};
 
     fn explained(ns: u64, kind: CauseKind, name: &str) -> WakeupBreakdown {
-        let segment = |part, kind, name: &str, ns| Segment {
-            cause: Cause::new(part, kind, name.into()),
-            pid: (!name.is_empty()).then_some(4_711),
-            from: MonotonicTime::default(),
-            ns: Span::from_nanos(ns),
-            merged: false,
+        let segment = |part, kind, name: &str, ns| {
+            Segment::new(
+                Cause::new(part, kind, name.into()),
+                (!name.is_empty()).then_some(4_711),
+                MonotonicTime::default(),
+                Span::from_nanos(ns),
+            )
         };
         WakeupBreakdown {
             at: MonotonicTime::default(),

@@ -76,7 +76,7 @@ pub(crate) fn incident_away(away: &EventLoopStall, at: String, owners: &mut Thre
     for (part, kind, ns) in spent.into_iter().filter(|(.., ns)| !ns.is_zero()) {
         let pid = (kind == CauseKind::LongWork).then_some(away.thread.tid);
         let cause = Cause::new(part, kind, String::new());
-        parts.push(Segment { cause, pid, from, ns, merged: true });
+        parts.push(Segment { merged: true, ..Segment::new(cause, pid, from, ns) });
         from = from.plus(ns);
     }
     let thread = late_thread(&away.thread, away.until, owners);

@@ -149,7 +149,7 @@ impl LateRequest {
 fn not_seen(from: MonotonicTime, until: MonotonicTime) -> WakeupBreakdown {
     let ns = until.since(from);
     let cause = Cause::new(Part::NotSeen, CauseKind::Unexplained, String::new());
-    let parts = vec![Segment { cause, pid: None, from, ns, merged: false }];
+    let parts = vec![Segment::new(cause, None, from, ns)];
     WakeupBreakdown { at: until, latency: Latency::from_span(ns), cpu: None, parts }
 }
 
@@ -208,12 +208,8 @@ mod tests {
         let mut owners = ThreadOwners::new(Root::at("/nonexistent"));
         let unseen = late(Err(UndecomposedReason::NotSeen)).incident("then".to_owned(), &mut owners);
         let hog = Cause::new(Part::Waiting, CauseKind::Thread, "hog".to_owned());
-        let segment = |cause: &Cause, from: i64, ms: u64| Segment {
-            cause: cause.clone(),
-            pid: None,
-            from: at(from),
-            ns: Span::from_millis(ms),
-            merged: false,
+        let segment = |cause: &Cause, from: i64, ms: u64| {
+            Segment::new(cause.clone(), None, at(from), Span::from_millis(ms))
         };
         let work = Cause::new(Part::AtWork, CauseKind::LongWork, String::new());
         let parts = vec![segment(&hog, 10, 15), segment(&work, 25, 5)];

@@ -10,13 +10,7 @@ fn explained(parts: &[(Part, CauseKind, &str, Option<u32>, u64)]) -> WakeupBreak
     let segments = parts.iter().map(|&(part, kind, name, pid, ns)| {
         let from_ns = MonotonicTime::from_nanos(from);
         from += i64::try_from(ns).unwrap();
-        Segment {
-            cause: Cause::new(part, kind, name.into()),
-            pid,
-            from: from_ns,
-            ns: Span::from_nanos(ns),
-            merged: false,
-        }
+        Segment::new(Cause::new(part, kind, name.into()), pid, from_ns, Span::from_nanos(ns))
     });
     let parts = segments.collect();
     WakeupBreakdown { at: MonotonicTime::from_nanos(from), latency: latency(late), cpu: Some(0), parts }

@@ -120,11 +120,13 @@ fn a_timer_and_an_event_loop_are_late_in_other_words() {
     let timer = why(IncidentKind::Timer);
     assert!(timer.contains("(71) was late by 12.0 ms by its timer, when it ran on CPU 3"), "{timer}");
     let part = |part, kind, ns: u64| Segment {
-        cause: Cause::new(part, kind, String::new()),
-        pid: None,
-        from: MonotonicTime::from_nanos(1_000_000),
-        ns: Span::from_millis(ns),
         merged: true,
+        ..Segment::new(
+            Cause::new(part, kind, String::new()),
+            None,
+            MonotonicTime::from_nanos(1_000_000),
+            Span::from_millis(ns),
+        )
     };
     let parts =
         vec![part(Part::Arming, CauseKind::LongWork, 9), part(Part::Blocked, CauseKind::Unexplained, 3)];
@@ -495,7 +497,10 @@ fn with_requests() -> IncidentReport {
         Segment::new(cause, None, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
     };
     let parts = vec![
-        segment(Part::Blocked, CauseKind::SystemCall, "keeper", 1_000, 9_000),
+        Segment {
+            through_pid: Some(4_711),
+            ..segment(Part::Blocked, CauseKind::SystemCall, "keeper", 1_000, 9_000)
+        },
         segment(Part::AtWork, CauseKind::LongWork, "", 10_000, 3_000),
     ];
     let late = incident();
@@ -522,7 +527,7 @@ fn a_request_has_its_server_and_where_its_time_went() {
     let text = plain(&report.text(Detail::Brief, 120));
     for expected in [
         "nginx worker;1 (71), port 80",
-        "of that, still blocked (keeper blocked in clock_nanosleep) 75 %",
+        "of that, still blocked (keeper [4711] blocked in clock_nanosleep) 75 %",
         "How long requests took, counted up to 03:13:00",
         "ngi\\u{1b}nx, port 80         2     1",
         "Not among them: 4 answers of HTTP/2",

@@ -143,7 +143,7 @@ fn cut_sleep(line: &mut TimeLine, slept: &TracedSleep, wakeup: Wakeup, first: bo
 /// Between two sleeps of one wait the thread ran past the expected time: after a stop, it has to arm its timer again.
 fn arming(sleep: &TracedSleep) -> Charge {
     match &sleep.asleep {
-        SleepState::Stopped(_) => Charge { part: Part::Arming, ..blocked(&sleep.asleep) },
+        SleepState::Stopped(_) => blocked(&sleep.asleep).within(Part::Arming),
         SleepState::Waiting => Charge::from_wakeup(Part::Arming, CauseKind::LateArming),
     }
 }

@@ -54,7 +54,7 @@ fn without_sleep(wakeup: Wakeup, before: TurnContext<'_>) -> Decomposed {
         let end = piece.from.plus(piece.ns);
         match piece.cause.kind {
             CauseKind::LateArming => cut_running(&mut line, end, before),
-            _ => line.cut_as_far(end, Charge { part: Part::Arming, ..Charge::of(&piece) }),
+            _ => line.cut_as_far(end, Charge::of(&piece).within(Part::Arming)),
         }
     }
     cut_running(&mut line, wakeup.ran, before);

@@ -130,7 +130,7 @@ pub(super) fn cut_before_sleep(line: &mut TimeLine, past: Past<'_>, asleep: Opti
     );
     for piece in before.parts_until_end(running) {
         let until = piece.from.plus(piece.ns);
-        line.cut_as_far(until, Charge { part: Part::Arming, ..Charge::of(&piece) });
+        line.cut_as_far(until, Charge::of(&piece).within(Part::Arming));
     }
 }
 
@@ -145,8 +145,8 @@ fn cut_stop(line: &mut TimeLine, stopped: &TracedSleep) {
 pub(super) fn cut_past_sleep(line: &mut TimeLine, past: &PastSleep, running: CauseKind) {
     for piece in &past.merged {
         let mut charge = Charge::of(piece);
-        if charge.kind == CauseKind::LongWork {
-            charge.kind = running;
+        if charge.cause.kind == CauseKind::LongWork {
+            charge.cause.kind = running;
         }
         line.cut_as_far(piece.from.plus(piece.ns), charge);
     }
@@ -182,9 +182,8 @@ pub(super) fn charge_for_sleep(sleep: &TracedSleep) -> Charge {
         WakeSource::Other(who) if who.holder == HolderKind::Thread => Some(who),
         _ => None,
     };
-    let Cause { part, kind, name, call, .. } = wait_cause(sleep, waker);
     let pid = waker.and_then(|who| who.pid);
-    Charge { pid, call, ..Charge::from_wakeup(part, kind).named(&name) }
+    Charge { cause: wait_cause(sleep, waker), pid, through_pid: None, merged: false }
 }
 
 /// What a thread waited for that was blocked until `waker` woke it.

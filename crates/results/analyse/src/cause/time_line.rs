@@ -1,6 +1,6 @@
 //! The line from the expected time to the actual one, cut piece by piece.
 
-use howlate_model::{Cause, CauseKind, MonotonicTime, Part, Priority, Segment, Wakeup, WakeupBreakdown};
+use howlate_model::{Cause, CauseKind, MonotonicTime, Part, Segment, Wakeup, WakeupBreakdown};
 
 /// A wake-up's time line under construction. However it is cut, the pieces add up to the whole.
 pub(super) struct TimeLine {
@@ -13,19 +13,10 @@ pub(super) struct TimeLine {
 /// What a piece is charged to.
 #[derive(Clone)]
 pub(super) struct Charge {
-    pub(super) part: Part,
-    pub(super) kind: CauseKind,
-    pub(super) name: String,
-    /// Whether it is a thread of real-time priority.
-    pub(super) real_time: bool,
-    // The next four as in [`Cause`].
-    pub(super) own: bool,
-    pub(super) priority: Option<Priority>,
-    pub(super) call: String,
-    pub(super) through: String,
-    pub(super) via: Vec<String>,
+    pub(super) cause: Cause,
+    // The rest as in [`Segment`].
     pub(super) pid: Option<u32>,
-    /// Whether only its length is known.
+    pub(super) through_pid: Option<u32>,
     pub(super) merged: bool,
 }
 
@@ -36,41 +27,24 @@ impl Charge {
     }
 
     pub(super) const fn from_wakeup(part: Part, kind: CauseKind) -> Self {
-        Self {
-            part,
-            kind,
-            name: String::new(),
-            real_time: false,
-            own: false,
-            priority: None,
-            call: String::new(),
-            through: String::new(),
-            via: Vec::new(),
-            pid: None,
-            merged: false,
-        }
+        Self { cause: Cause::new(part, kind, String::new()), pid: None, through_pid: None, merged: false }
     }
 
     /// The charge of an existing piece.
     pub(super) fn of(piece: &Segment) -> Self {
-        let Cause { part, kind, name, real_time, own, priority, call, through, via } = piece.cause.clone();
-        Self {
-            part,
-            kind,
-            name,
-            real_time,
-            own,
-            priority,
-            call,
-            through,
-            via,
-            pid: piece.pid,
-            merged: piece.merged,
-        }
+        let Segment { cause, pid, through_pid, merged, .. } = piece;
+        Self { cause: cause.clone(), pid: *pid, through_pid: *through_pid, merged: *merged }
     }
 
-    pub(super) fn named(self, name: &str) -> Self {
-        Self { name: name.to_owned(), ..self }
+    /// The same in another part.
+    pub(super) fn within(mut self, part: Part) -> Self {
+        self.cause.part = part;
+        self
+    }
+
+    pub(super) fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.cause.name);
+        self
     }
 }
 
@@ -111,12 +85,13 @@ impl TimeLine {
             return;
         }
         let ns = until.since(self.cursor);
-        let Charge { part, kind, name, real_time, own, priority, call, through, via, pid, merged } = charge;
-        let cause = Cause { part, kind, name, real_time, own, priority, call, through, via };
-        let is_same = |last: &&mut Segment| last.pid == pid && last.merged == merged && last.cause == cause;
+        let Charge { cause, pid, through_pid, merged } = charge;
+        let is_same = |last: &&mut Segment| {
+            (last.pid, last.through_pid, last.merged) == (pid, through_pid, merged) && last.cause == cause
+        };
         match self.parts.last_mut().filter(is_same) {
             Some(last) => last.ns = last.ns.plus(ns),
-            None => self.parts.push(Segment { cause, pid, from: self.cursor, ns, merged }),
+            None => self.parts.push(Segment { cause, pid, through_pid, from: self.cursor, ns, merged }),
         }
         self.cursor = until;
     }

@@ -68,7 +68,7 @@ pub(super) fn share_out(
     for occupant in timed {
         let from = occupant.from.map_or(until, |from| from.min(until));
         fill(line, &mut untimed, from);
-        line.cut_as_far(from, Charge::from_wakeup(charge(occupant).part, CauseKind::Unexplained));
+        line.cut_as_far(from, Charge::from_wakeup(charge(occupant).cause.part, CauseKind::Unexplained));
         line.cut_as_far(from.plus(occupant.ns).min(until), charge(occupant));
     }
     fill(line, &mut untimed, until);
@@ -136,8 +136,9 @@ pub(super) fn charge_for_holder(part: Part, who: &CpuHolder) -> Charge {
 }
 
 fn thread(part: Part, who: &CpuHolder) -> Charge {
-    let real_time = who.holder == HolderKind::RealTimeThread;
-    Charge { pid: who.pid, real_time, ..Charge::from_wakeup(part, CauseKind::Thread).named(&who.name) }
+    let mut charge = Charge::from_wakeup(part, CauseKind::Thread).named(&who.name);
+    charge.cause.real_time = who.holder == HolderKind::RealTimeThread;
+    Charge { pid: who.pid, ..charge }
 }
 
 /// Time taken by the quota of a control group, which is named if known.

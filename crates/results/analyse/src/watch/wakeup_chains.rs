@@ -275,7 +275,7 @@ impl WakeupChains {
         parts
             .iter_mut()
             .filter(|part| part.cause != waited)
-            .for_each(|part| extend_chain(&mut part.cause, who, &waited));
+            .for_each(|part| extend_chain(part, who, &waited));
         self.mark_own_threads(&mut parts, process);
         parts
     }
@@ -301,13 +301,15 @@ impl WakeupChains {
     }
 }
 
-/// The cause that kept `who` from going on, as a cause of the wait for it. A call that it slept in itself stays.
-fn extend_chain(cause: &mut Cause, who: &CpuHolder, waited: &Cause) {
+/// What kept `who` from going on, as a part of the wait for it. A call that it slept in itself stays.
+fn extend_chain(part: &mut Segment, who: &CpuHolder, waited: &Cause) {
+    let cause = &mut part.cause;
     if !matches!(cause.kind, CauseKind::Lock | CauseKind::SystemCall) {
         cause.call.clone_from(&waited.call);
     }
     if cause.through.is_empty() {
         cause.through.clone_from(&who.name);
+        part.through_pid = who.pid;
     } else if cause.via.len() < LONGEST_CHAIN {
         cause.via.insert(0, who.name.clone());
     }

@@ -437,6 +437,9 @@ fn who_is_between_a_thread_and_the_one_that_is_kept_is_told() {
     };
     let chain = |cause: &Cause| (cause.through == "low" && cause.via == ["high"], cause.call == "read");
     assert_eq!(of(&|cause| cause.name == "middle" && chain(cause) == (true, true)), 8_000, "{blocked:?}");
+    let named = |name: &str| blocked.iter().find(|part| part.cause.through == name);
+    let pids = ["low", "high"].map(|name| named(name).and_then(|part| part.through_pid));
+    assert!(pids.iter().all(Option::is_some) && pids[0] != pids[1], "{blocked:?}");
     let waits = |cause: &Cause| cause.kind == CauseKind::Lock && cause.through == "high";
     assert_eq!(of(&|cause| waits(cause) && cause.call == "futex"), 300, "its own call stays: {blocked:?}");
     let of_other_process = blocked_client(11);
