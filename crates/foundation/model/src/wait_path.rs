@@ -33,17 +33,20 @@ pub fn waited_threads(parts: &[Segment]) -> Vec<WaitedThread<'_>> {
     let mut open: Vec<usize> = Vec::new();
     for (place, part) in parts.iter().enumerate() {
         let chain = chain(part);
-        let step = |depth: usize| chain.get(depth).map(|thread| (*thread, chain.get(depth + 1).copied()));
+        let step = |depth: usize| {
+            let mut rest = chain.iter().skip(depth).copied();
+            rest.next().map(|thread| (thread, rest.next()))
+        };
         let same = |(depth, stretch): (usize, &usize)| {
             let stretch = &all[*stretch];
             step(depth) == Some((stretch.thread, stretch.waits_for))
         };
-        let kept = open.iter().enumerate().take_while(|both| same(*both)).count();
-        open.truncate(kept);
-        open.iter().for_each(|stretch| all[*stretch].parts.end = place + 1);
-        for (thread, waits_for) in (kept..chain.len()).filter_map(step) {
+        let continued = open.iter().enumerate().take_while(|both| same(*both)).count();
+        open.truncate(continued);
+        open.iter().for_each(|stretch| all[*stretch].parts.end = place.saturating_add(1));
+        for (thread, waits_for) in (continued..chain.len()).filter_map(step) {
             open.push(all.len());
-            all.push(WaitedThread { thread, waits_for, parts: place..place + 1 });
+            all.push(WaitedThread { thread, waits_for, parts: place..place.saturating_add(1) });
         }
     }
     all
@@ -54,7 +57,7 @@ pub fn path_steps(parts: &[Segment], waited: &[WaitedThread<'_>]) -> Vec<PathSte
     let ends = waited.iter().enumerate().filter(|(_, stretch)| stretch.waits_for.is_none());
     let step = |(from, stretch): (usize, &WaitedThread<'_>)| {
         let part = stretch.parts.end;
-        let before = chain(parts.get(part - 1)?);
+        let before = chain(parts.get(stretch.parts.clone())?.last()?);
         let after = chain(parts.get(part)?);
         // The same thread in another stretch has not ended its wait.
         if after.last() == before.last() {
@@ -73,7 +76,7 @@ fn chain(part: &Segment) -> Vec<&str> {
     if part.merged {
         return Vec::new();
     }
-    // Whom it waited for and what that did is one part, unless that waited itself.
+    // The thread that it waited for and what that did is one part, unless that waited itself.
     let is_wait = matches!(cause.kind, CauseKind::Lock | CauseKind::SystemCall);
     let last = is_wait.then_some(cause.name.as_str());
     let named = [Some(cause.through.as_str()), last].into_iter().flatten().filter(|name| !name.is_empty());

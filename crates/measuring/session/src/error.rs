@@ -28,6 +28,9 @@ pub enum SessionError {
     /// The requested tracer is not available.
     #[error(transparent)]
     Tracer(#[from] TracerMissing),
+    /// Actions on late wake-ups, and none can be seen.
+    #[error("--on-late would do nothing here: how late the threads are is not visible without a tracer")]
+    OnLateNotSeen,
     /// The stop rule cannot be satisfied.
     #[error(transparent)]
     Until(#[from] GoalError),
@@ -46,6 +49,9 @@ impl SessionError {
             Self::Load(error) => error.hint(),
             Self::Create(error) => Some(error.hint()),
             Self::Read(error) => Some(error.hint()),
+            Self::OnLateNotSeen => Some(
+                "run it as root, or with the capabilities BPF and PERFMON; without --on-late it says what each tracer lacks".into(),
+            ),
             Self::Tracer(_) => Some("`--tracer auto` takes the best available".into()),
             Self::Engine(EngineError::Thread { source, .. }) if is_denied(source) => {
                 Some("a seccomp filter may forbid clone3(2); in a container, try `--security-opt seccomp=unconfined`".into())

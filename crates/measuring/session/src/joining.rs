@@ -9,8 +9,11 @@ use howlate_model::{
     CauseBlock, Caveat, Latency, Line, MonotonicTime, Span, TracerRefusal, Turn, Wait, Wakeup,
     WakeupHookFactory, Work,
 };
+use howlate_procfs::Root;
 use howlate_trace::Tracer;
 
+use crate::late_actions::LateActions;
+use crate::thread_names::ThreadNames;
 use crate::timelines::Timelines;
 
 /// Causes are recorded at this interval during long turns, which limits the loss in a crash.
@@ -29,6 +32,8 @@ pub(crate) struct TurnJoiner<'a> {
     threads: Vec<TracedThread>,
     /// Timelines of late wake-ups, if they are kept.
     timelines: Option<&'a mut Timelines>,
+    /// What is done about late wake-ups, if anything, and the names of the threads.
+    actions: Option<(&'a mut LateActions, ThreadNames)>,
     /// When the tracer was last read.
     read_at: MonotonicTime,
     /// Index into `threads`.
@@ -61,13 +66,18 @@ impl<'a> TurnJoiner<'a> {
     pub(crate) fn begin(tracer: &'a mut dyn Tracer, from_round: u32, turn: &Turn) -> Self {
         let now = clock::now();
         let threads = turn.tasks.iter().map(TracedThread::running).collect();
-        let (timelines, by_tid) = (None, HashMap::new());
-        Self { tracer, from_round, from: now, threads, timelines, read_at: now, by_tid }
+        let by_tid = HashMap::new();
+        Self { tracer, from_round, from: now, threads, timelines: None, actions: None, read_at: now, by_tid }
     }
 
-    /// Also keeps timelines of late wake-ups.
-    pub(crate) fn keeping(mut self, timelines: Option<&'a mut Timelines>) -> Self {
+    /// Also keeps timelines of late wake-ups, and acts on them.
+    pub(crate) fn handling_late(
+        mut self,
+        timelines: Option<&'a mut Timelines>,
+        actions: Option<&'a mut LateActions>,
+    ) -> Self {
         self.timelines = timelines;
+        self.actions = actions.map(|actions| (actions, ThreadNames::below(Root::live())));
         self.update_late_threshold();
         self
     }
@@ -89,6 +99,7 @@ impl<'a> TurnJoiner<'a> {
         self.by_tid.insert(tid, number);
         self.threads[number].tid = tid;
         self.timelines.iter_mut().for_each(|timelines| timelines.meet(tid, None));
+        self.actions.iter_mut().for_each(|(_, names)| names.meet(tid, None));
         let slack = if self.threads[number].has_slack { slack } else { Span::ZERO };
         self.tracer.follow(tid, slack).map_err(|reason| Box::new(refusal(self.tracer.tier().name(), reason)))
     }
@@ -114,30 +125,36 @@ impl<'a> TurnJoiner<'a> {
                 thread.joiner.record_sleep(sleep);
             }
         }
-        let mut lines = self.collect_timelines(now);
+        let mut lines = self.handle_late(now);
         if now.since(self.from) >= CAUSE_INTERVAL {
             lines.extend(self.take_cause_lines(now));
         }
         lines
     }
 
-    /// Writes the timelines that are due; returns their lines.
-    fn collect_timelines(&mut self, now: MonotonicTime) -> Vec<Line> {
-        let Some(timelines) = &mut self.timelines else { return Vec::new() };
+    /// Acts on late wake-ups, and writes the timelines that are due; returns their lines.
+    fn handle_late(&mut self, now: MonotonicTime) -> Vec<Line> {
         for thread in &mut self.threads {
             for wakeup in thread.joiner.take_late() {
-                timelines.saw(thread.condition, thread.tid, &wakeup, now);
+                if let Some(timelines) = &mut self.timelines {
+                    timelines.saw(thread.condition, thread.tid, &wakeup, now);
+                }
+                if let Some((actions, names)) = &mut self.actions {
+                    actions.take(&names.name(thread.condition, thread.tid, &wakeup), now);
+                }
             }
         }
-        let lines = timelines.look(now);
+        self.actions.iter_mut().for_each(|(actions, _)| actions.look(now));
+        let lines = self.timelines.as_mut().map_or_else(Vec::new, |timelines| timelines.look(now));
         self.update_late_threshold();
         lines
     }
 
-    /// Updates the threshold from which a late wake-up gets a timeline.
+    /// Updates the threshold from which a late wake-up gets a timeline, and actions. With both, the two are the same.
     fn update_late_threshold(&mut self) {
-        let Some(timelines) = &self.timelines else { return };
-        let above = Latency::from_span(timelines.late_above());
+        let of_timelines = self.timelines.as_ref().map(|timelines| timelines.late_above());
+        let above = of_timelines.or_else(|| self.actions.as_ref().map(|(actions, _)| actions.above()));
+        let Some(above) = above.map(Latency::from_span) else { return };
         self.threads.iter_mut().for_each(|thread| thread.joiner.collect_above(above));
     }
 
@@ -147,7 +164,7 @@ impl<'a> TurnJoiner<'a> {
         self.tracer.stop();
         let mut lines = self.poll();
         self.threads.iter_mut().for_each(|thread| thread.joiner.end());
-        lines.extend(self.collect_timelines(clock::now()));
+        lines.extend(self.handle_late(clock::now()));
         lines.extend(self.timelines.iter_mut().flat_map(|timelines| timelines.stop(clock::now())));
         lines.extend(self.take_cause_lines(clock::now()));
         lines

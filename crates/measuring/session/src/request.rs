@@ -7,6 +7,7 @@ use howlate_recording::CreateError;
 use howlate_render::Screen;
 
 use crate::environment::Environment;
+use crate::late_actions::LateAction;
 use crate::recorder::{Intake, Recorder};
 use crate::tracing::TraceOptions;
 
@@ -34,6 +35,8 @@ pub struct Request<'a> {
     pub screen: Option<Box<dyn Screen>>,
     /// Options of traced turns, if any.
     pub traced: Option<TraceOptions>,
+    /// What is done about each wake-up of traced turns above their threshold.
+    pub on_late: Vec<LateAction>,
 }
 
 impl Request<'_> {

@@ -1,5 +1,6 @@
 //! Runs the turns of a plan one after the other, each with its settings, its load and its engine.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use howlate_analyse::Analysis;
@@ -19,6 +20,7 @@ use crate::disturbances::Disturbances;
 use crate::engines::Engines;
 use crate::environment::Environment;
 use crate::error::SessionError;
+use crate::late_actions::LateActions;
 use crate::measured_turn::MeasuredTurn;
 use crate::recorder::{Intake, Recorder};
 use crate::request::Request;
@@ -37,7 +39,7 @@ use crate::wakeup_file::WakeupFile;
 ///
 /// When nothing was measured.
 pub fn measure(
-    request: Request<'_>,
+    mut request: Request<'_>,
     environment: &Environment,
     plan: &Plan,
     resume: Resume,
@@ -45,6 +47,11 @@ pub fn measure(
     check_loads(plan)?;
     let (mut tracing, mut untraced) = request.traced.map(Tracing::begin).transpose()?.unwrap_or_default();
     untraced.extend(tracing.as_mut().and_then(|tracing| keep_timelines(tracing, &request, environment)));
+    match (&mut tracing, late_actions(&mut request)) {
+        (Some(tracing), Some(actions)) => tracing.act(actions),
+        (None, Some(_)) => return Err(SessionError::OnLateNotSeen),
+        (_, None) => {}
+    }
     let StartedSession { recorder, mut turns } = resume.begin(&request, environment, plan)?;
     if let (Some(traced), None) = (request.traced, &tracing) {
         turns.retain(|turn| !Tracing::is_traced(traced.from_round, turn));
@@ -74,6 +81,12 @@ fn keep_timelines(tracing: &mut Tracing, request: &Request<'_>, environment: &En
         Err(caveat) => return Some(*caveat),
     }
     None
+}
+
+/// What is done about late wake-ups, if anything is.
+fn late_actions(request: &mut Request<'_>) -> Option<LateActions> {
+    let above = request.traced?.late_above?;
+    (!request.on_late.is_empty()).then(|| LateActions::new(above, take(&mut request.on_late)))
 }
 
 /// Whether a condition changes machine settings for its turns.
@@ -298,7 +311,8 @@ impl<T: Intake> Session<T> {
         let disturbances = self.disturbances.caveats(&self.recorder.analysis().header.system);
         let missing = self.wakeups.take().and_then(WakeupFile::close);
         let timelines = self.tracing.as_ref().and_then(Tracing::missing_timelines);
-        let caveats = not_restored.chain(disturbances).chain(missing).chain(timelines);
+        let commands = self.tracing.as_mut().and_then(Tracing::end_actions);
+        let caveats = not_restored.chain(disturbances).chain(missing).chain(timelines).chain(commands);
         caveats.for_each(|caveat| self.recorder.caveat(caveat));
         self.recorder.end(Some(how))
     }

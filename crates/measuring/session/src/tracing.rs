@@ -6,6 +6,7 @@ use howlate_trace::{Choice, Tier, Tracer, open_chosen};
 
 use crate::error::SessionError;
 use crate::joining::{SETTLING, TurnJoiner, refusal};
+use crate::late_actions::LateActions;
 use crate::timelines::{Keep, Timelines};
 
 /// Options of traced turns.
@@ -29,6 +30,7 @@ pub(crate) struct Tracing {
     tracer: Box<dyn Tracer>,
     from_round: u32,
     timelines: Option<Timelines>,
+    late_actions: Option<LateActions>,
 }
 
 impl Tracing {
@@ -44,12 +46,25 @@ impl Tracing {
             return Ok((None, Vec::new()));
         }
         let (caveats, from_round) = (opened.caveats(), options.from_round);
-        Ok((opened.tracer.map(|tracer| Self { tracer, from_round, timelines: None }), caveats))
+        Ok((
+            opened.tracer.map(|tracer| Self { tracer, from_round, timelines: None, late_actions: None }),
+            caveats,
+        ))
     }
 
     /// Also keeps timelines of late wake-ups.
     pub(crate) fn keep(&mut self, timelines: Timelines) {
         self.timelines = Some(timelines);
+    }
+
+    /// Also acts on late wake-ups.
+    pub(crate) fn act(&mut self, actions: LateActions) {
+        self.late_actions = Some(actions);
+    }
+
+    /// Ends the actions; returns a caveat about commands that were not run.
+    pub(crate) fn end_actions(&mut self) -> Option<Caveat> {
+        self.late_actions.as_mut().and_then(LateActions::end)
     }
 
     /// Caveat about timelines that were not written.
@@ -76,6 +91,6 @@ impl Tracing {
         // An interruption shortens it, and is seen by the turn itself.
         drop(clock::sleep_for(SETTLING));
         let joining = TurnJoiner::begin(self.tracer.as_mut(), self.from_round, turn);
-        Ok(Some(joining.keeping(self.timelines.as_mut())))
+        Ok(Some(joining.handling_late(self.timelines.as_mut(), self.late_actions.as_mut())))
     }
 }

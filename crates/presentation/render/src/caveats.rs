@@ -260,6 +260,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             "No timelines of all CPUs are kept: there is no recording in a folder to keep them beside. Name a file with `--out`.".to_owned()
         }
         Caveat::TimelinesMissing { too_late, not_written } => missing_timelines(*too_late, *not_written),
+        Caveat::CommandsLeftOut { count } => commands_left_out(*count),
         Caveat::TracerGoesWithout { tracer, event, costs } => {
             format!("This kernel lacks the event {event} (tracer {tracer}): {costs}.")
         }
@@ -475,6 +476,13 @@ fn missing_timelines(too_late: u64, not_written: u64) -> String {
     });
     let reasons: Vec<String> = late.into_iter().chain(full).collect();
     format!("Timelines that are missing: {}.", reasons.join("; "))
+}
+
+/// About commands of `--on-late`.
+pub(crate) fn commands_left_out(left_out: u64) -> String {
+    let commands =
+        if left_out == 1 { "1 command was".to_owned() } else { format!("{} commands were", count(left_out)) };
+    format!("{commands} not run, as an earlier one still ran.")
 }
 
 fn import_note(note: &ImportNote) -> String {

@@ -103,10 +103,9 @@ pub use gate::gate_lines;
 pub use guests_result::guests;
 pub use incidents::{
     HOW_CULPRITS_ARE_ADDED, IncidentReport, NO_SNAP_FILE, NodesIncidentReport, RecordEnd, RecordingState,
-    bucketed, commands_left_out_in_words, culprit_name, disk_refuses, disk_takes_again, folder_is_gone,
-    held_up, held_up_by, how_late, idle_meanwhile, incident_cause, incidents_schema, late_above,
-    late_metrics, late_metrics_protobuf, lines_not_written, part_of_incident, record_has_ended, snap_origin,
-    victim, was_late,
+    bucketed, culprit_name, disk_refuses, disk_takes_again, folder_is_gone, held_up, held_up_by, how_late,
+    idle_meanwhile, incident_cause, incidents_schema, late_above, late_metrics, late_metrics_protobuf,
+    lines_not_written, part_of_incident, record_has_ended, snap_origin, victim, was_late,
 };
 pub use json::{json, json_of_many, json_value, result_schema};
 pub use kept_timelines::{kept_timelines, perfetto, timeline_files};

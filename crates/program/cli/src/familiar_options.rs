@@ -120,13 +120,13 @@ mod tests {
         let program = help::program();
         for familiar in FAMILIAR {
             for command in familiar.commands {
-                let known = program.find_subcommand(command).unwrap();
+                let existing = program.find_subcommand(command).unwrap();
                 let has = |option: &str| {
                     let is_it = |arg: &clap::Arg| {
                         arg.get_long().is_some_and(|long| option == format!("--{long}"))
                             || arg.get_short().is_some_and(|short| option == format!("-{short}"))
                     };
-                    known.get_arguments().any(is_it)
+                    existing.get_arguments().any(is_it)
                 };
                 // A suggestion that names its command is not about this one.
                 let suggested = familiar.here.split('`').skip(1).step_by(2);

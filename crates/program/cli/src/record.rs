@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use glob::Pattern;
-use howlate_blackbox::{
-    ByteSize, LateAction, PolicyKind, RotationLimits, ThreadFilter, TimelineQuota, age, uid_of,
-};
+use howlate_blackbox::{ByteSize, PolicyKind, RotationLimits, ThreadFilter, TimelineQuota, age, uid_of};
 use howlate_model::{LateThreshold, Span};
-use howlate_session::Keep;
+use howlate_session::{Keep, LateAction};
 
 use super::StartAt;
 
@@ -82,7 +80,7 @@ pub struct RecordArgs {
         hide_short_help = true
     )]
     pub at_most: TimelineQuota,
-    /// For each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
+    /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
     #[arg(long, value_name = "COMMAND")]
     pub on_late: Vec<LateAction>,
     /// Print a systemd unit that records with these options; with --yes, write it

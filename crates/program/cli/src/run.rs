@@ -76,7 +76,7 @@ impl RunArgs {
     /// Fills in options from the plan that are not given on the command line.
     pub fn or(&mut self, plan: Self) {
         self.run.options = take(&mut self.run.options).or(plan.run.options);
-        self.reasons = self.reasons.or(plan.reasons);
+        self.reasons = take(&mut self.reasons).or(plan.reasons);
     }
 
     /// Arguments for running the same plan in a guest.

@@ -6,10 +6,10 @@ use howlate_plan::Plan;
 use howlate_trace::Choice;
 
 use super::completion_values;
-use howlate_session::{Keep, TraceOptions};
+use howlate_session::{Keep, LateAction, TraceOptions};
 
 /// Turns that are traced beside those that are not.
-#[derive(Args, Clone, Copy, Default)]
+#[derive(Args, Clone, Default)]
 pub struct TracingArgs {
     /// Also find out why wake-ups are late
     ///
@@ -29,6 +29,11 @@ pub struct TracingArgs {
         help_heading = "Tracing"
     )]
     pub late_above: Option<Span>,
+    /// About each wake-up above --late-above in traced turns: a command, which gets its JSON, or signal:PID:USR1
+    ///
+    /// `--stop-above` ends the run.
+    #[arg(long, value_name = "COMMAND", requires = "late_above", hide_short_help = true, help_heading = "Tracing", value_parser = action_without_stop)]
+    pub on_late: Vec<LateAction>,
     /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most
     ///
     /// A timeline for ui.perfetto.dev, from 100 ms before the wake-up was due to 100 ms after it; `2s,20` keeps 20 of a run, `2s` 10.
@@ -42,6 +47,14 @@ pub struct TracingArgs {
     pub keep: Option<Keep>,
 }
 
+/// Actions of a command that has `--stop-above`.
+fn action_without_stop(text: &str) -> Result<LateAction, String> {
+    match text.parse()? {
+        LateAction::Stop => Err("`--stop-above LENGTH` ends the run".to_owned()),
+        action => Ok(action),
+    }
+}
+
 /// None of the conditions can be traced, for these reasons.
 #[derive(Debug)]
 pub struct NothingToTrace(pub Vec<Caveat>);
@@ -50,17 +63,18 @@ pub struct NothingToTrace(pub Vec<Caveat>);
 const ROUNDS: u32 = 10;
 
 impl TracingArgs {
-    /// The given options, or those of a plan.
-    pub const fn or(self, plan: Self) -> Self {
+    /// The given options, or those of a plan, which has no actions.
+    #[must_use]
+    pub fn or(self, plan: Self) -> Self {
         if self.why { self } else { plan }
     }
 
-    pub fn rounds(self, requested: Option<u32>) -> Option<u32> {
+    pub fn rounds(&self, requested: Option<u32>) -> Option<u32> {
         requested.or(self.why.then_some(ROUNDS))
     }
 
     /// Adds traced turns to a plan if requested.
-    pub fn add_to(self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, NothingToTrace> {
+    pub fn add_to(&self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, NothingToTrace> {
         if !self.why {
             return Ok(None);
         }
@@ -75,7 +89,7 @@ impl TracingArgs {
     }
 
     /// Like [`add_to`](Self::add_to), but by default also traces a part of a long run of periodic threads.
-    pub fn add_to_run(self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, NothingToTrace> {
+    pub fn add_to_run(&self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, NothingToTrace> {
         let is_periodic = |condition: &Condition| matches!(condition.work, Work::Cyclic { .. });
         if self.why || self.tracer == Choice::None || !plan.conditions.iter().all(is_periodic) {
             return self.add_to(plan, seed);

@@ -5,9 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use howlate_blackbox::LateAction;
 use howlate_model::{Limit, Span};
-use howlate_session::Keep;
+use howlate_session::{Keep, LateAction};
 use howlate_trace::Choice;
 
 use super::recording_name::recording_name;
@@ -63,7 +62,7 @@ pub struct WatchArgs {
     /// Which wake-ups count as late [default: those above the 99th percentile]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub late_above: Option<Span>,
-    /// For each of these: a command, which gets its JSON; signal:PID:USR1; or stop, which ends watching
+    /// About each wake-up above --late-above: a command, which gets its JSON; signal:PID:USR1; or stop, which ends watching
     #[arg(long, value_name = "COMMAND", requires = "late_above", hide_short_help = true)]
     pub on_late: Vec<LateAction>,
     /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most

@@ -65,7 +65,8 @@ pub struct WhyArgs {
 
 impl WhyArgs {
     /// Tracing options for measuring this machine.
-    pub const fn reasons(&self) -> TracingArgs {
-        TracingArgs { why: true, tracer: self.tracer, late_above: self.late_above, keep: self.keep }
+    pub fn reasons(&self) -> TracingArgs {
+        let (tracer, late_above, keep) = (self.tracer, self.late_above, self.keep);
+        TracingArgs { why: true, tracer, late_above, on_late: Vec::new(), keep }
     }
 }

@@ -136,8 +136,6 @@ pub(crate) enum Error {
     NotRecordFolder { path: Option<PathBuf> },
     #[error("a folder of `howlate record` cannot be shown in that format")]
     RecordFolderFormat,
-    #[error("--on-late would do nothing here: how late the threads are is not visible without a tracer")]
-    OnLateNotSeen,
     #[error("{} has no timelines of all CPUs", path.display())]
     NoTimelines { path: PathBuf },
     #[error("this is made of what was recorded, not while it is measured")]
@@ -198,9 +196,6 @@ impl Error {
                     "`-o {page}` writes a page{pdf}; `.md`, `.csv`, and with `--chart` `.svg` or `.png`; `--format html` writes one under any name"
                 ))
             }
-            Self::OnLateNotSeen => Some(
-                "run it as root, or with the capabilities BPF and PERFMON; `howlate watch` without --on-late says what each tracer lacks".into(),
-            ),
             Self::NotForTune(option) => Some(option.hint().into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(found) => Some(found.hint().into()),

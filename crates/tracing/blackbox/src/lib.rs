@@ -8,7 +8,6 @@
 //! watched programs ──► their requests: late ones at once, all of them once a minute ───────┘
 //! ```
 
-mod action;
 mod background_priority;
 mod disk_health;
 mod explain;
@@ -29,7 +28,6 @@ mod thread_filter;
 mod thread_owner;
 mod threshold;
 
-pub use action::{ActionRunner, LateAction, LateJson};
 pub use background_priority::at_start_priority;
 pub use disk_health::DiskEvent;
 pub use howlate_recording::{RotationLimits, TimelineQuota};

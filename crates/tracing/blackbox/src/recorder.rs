@@ -18,11 +18,11 @@ use howlate_recording::{
     RotatedRecording, RotationError, RotationLimits, SideFile, TimelineQuota, WorstTimelines, compact,
     date_and_time, timeline_text,
 };
+use howlate_session::{ActionRunner, LateAction};
 use howlate_trace::{LateReader, LateThresholds, ring_events};
 use howlate_watch_session::AttachError;
 use jiff::Timestamp;
 
-use crate::action::{ActionRunner, LateAction};
 use crate::background_priority::{RecorderPriority, at_start_priority};
 use crate::disk_health::{DiskEvent, DiskHealth};
 use crate::explain::{incident, incident_away};

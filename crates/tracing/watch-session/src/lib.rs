@@ -18,4 +18,4 @@ mod session;
 pub use attachment::{Attachment, Visibility, WatchRequest};
 pub use chosen_tracer::{AttachError, ChosenTracer};
 pub use requests::RequestObserver;
-pub use session::{AnalysisQuery, LateActions, WatchDisplay, WatchOutcome, WatchSession};
+pub use session::{AnalysisQuery, WatchDisplay, WatchOutcome, WatchSession};

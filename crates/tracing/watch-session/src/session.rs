@@ -10,10 +10,10 @@ use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, EndReason, Header, Iteration, LateWakeup, Latency, LifeEvent, LifeEventKind, Line, Mark,
-    MonotonicTime, NO_TRACER, Request, Span, TracedSleep as Sleep, TurnFinished, block_length,
+    Caveat, EndReason, Header, Iteration, Latency, LifeEvent, LifeEventKind, Line, Mark, MonotonicTime,
+    NO_TRACER, Request, Span, TracedSleep as Sleep, TurnFinished, block_length,
 };
-use howlate_session::{Recorder, Timelines, is_known};
+use howlate_session::{LateActions, Recorder, Timelines, is_known};
 use howlate_watched_program::{MarkedLoops, ThreadChanges, UnmeasuredSpans, WatchTarget, WatchedThreads};
 
 use crate::attachment::{Attachment, Visibility, follow};
@@ -56,18 +56,6 @@ pub trait WatchDisplay {
     fn clear(&mut self);
 }
 
-/// Acts on late wake-ups; nothing that it starts is waited for.
-pub trait LateActions {
-    /// Wake-ups that are later are late.
-    fn above(&self) -> Span;
-    /// Acts on a late wake-up; `true`: the watch ends.
-    fn take(&mut self, late: &LateWakeup, now: MonotonicTime) -> bool;
-    /// Called several times a second.
-    fn look(&mut self, now: MonotonicTime);
-    /// The watch is over; returns how many commands were not run.
-    fn end(&mut self) -> u64;
-}
-
 /// A query of another thread: reads the analysis so far.
 pub type AnalysisQuery = Box<dyn FnOnce(&Analysis) + Send>;
 
@@ -82,7 +70,7 @@ pub struct WatchSession {
     /// Activity of all CPUs around late wake-ups, if it is recorded.
     timelines: Option<Timelines>,
     /// What is done about late wake-ups.
-    late_actions: Option<Box<dyn LateActions>>,
+    late_actions: Option<LateActions>,
     /// Whether one of them has ended the watch.
     has_stopped: bool,
     display: Option<Box<dyn WatchDisplay>>,
@@ -172,7 +160,7 @@ impl WatchSession {
 
     /// Does something about each late wake-up.
     #[must_use]
-    pub fn with_late_actions(mut self, actions: Option<Box<dyn LateActions>>) -> Self {
+    pub fn with_late_actions(mut self, actions: Option<LateActions>) -> Self {
         self.late_actions = actions;
         self.set_late_threshold();
         self
@@ -331,7 +319,7 @@ impl WatchSession {
     /// Wake-ups later than the current threshold get a timeline, and actions. With both, the two thresholds are the same.
     fn set_late_threshold(&mut self) {
         let of_timelines = self.timelines.as_ref().map(Timelines::late_above);
-        let above = of_timelines.or_else(|| self.late_actions.as_ref().map(|actions| actions.above()));
+        let above = of_timelines.or_else(|| self.late_actions.as_ref().map(LateActions::above));
         let above = above.map(Latency::from_span);
         above.into_iter().for_each(|above| self.attachment.followed.report_late_above(above));
     }
@@ -471,10 +459,11 @@ impl WatchSession {
         }
         let spans = self.attachment.loops.as_ref().map_or_else(Vec::new, MarkedLoops::unmeasured_spans);
         span_caveats(&spans).into_iter().for_each(|caveat| self.recorder.caveat(caveat));
+        let commands = self.late_actions.as_mut().and_then(LateActions::end);
+        commands.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
         let analysis = self.recorder.end(Some(how));
         let no_data_reason = self.attachment.no_tracer_reason.filter(|_| analysis.outcomes().is_empty());
-        let commands_left_out = self.late_actions.as_mut().map_or(0, |actions| actions.end());
-        WatchOutcome { analysis, no_data_reason, commands_left_out }
+        WatchOutcome { analysis, no_data_reason }
     }
 }
 
@@ -498,8 +487,6 @@ pub struct WatchOutcome {
     pub analysis: Analysis,
     /// Why there is no data: there was no tracer, and the program has marked no loop.
     pub no_data_reason: Option<AttachError>,
-    /// Commands of `--on-late` that were not run, as an earlier one still ran.
-    pub commands_left_out: u64,
 }
 
 /// Events in the order of time, so that each belongs to the thread that had the id then.

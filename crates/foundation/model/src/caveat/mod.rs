@@ -340,6 +340,11 @@ pub enum Caveat {
         /// The file could not be written, or there were too many that somebody had asked for.
         not_written: u64,
     },
+    /// Commands of `--on-late` that were not run, as an earlier one still ran.
+    CommandsLeftOut {
+        /// How many.
+        count: u64,
+    },
     /// The tracer that is used does not see what this kernel has no event for.
     TracerGoesWithout {
         /// `bpf` or `tracefs`.

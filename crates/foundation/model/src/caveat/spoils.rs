@@ -74,6 +74,7 @@ impl Caveat {
             | Self::TimelinesRefused { .. }
             | Self::TimelinesWithoutFile
             | Self::TimelinesMissing { .. }
+            | Self::CommandsLeftOut { .. }
             | Self::TracerGoesWithout { .. }
             | Self::NotTraced { .. }
             | Self::Imported { .. }

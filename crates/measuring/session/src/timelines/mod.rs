@@ -10,8 +10,7 @@
 mod files;
 mod idle_cpu;
 mod keep;
-mod names;
-mod window;
+pub(crate) mod window;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,9 +24,10 @@ use howlate_procfs::Root;
 use howlate_recording::TimelineFiles;
 use howlate_trace::CpuHistory;
 
+use crate::thread_names::ThreadNames;
+
 use self::files::RunTimelines;
 pub use self::keep::Keep;
-use self::names::ThreadNames;
 use self::window::{TimelineWindow, lateness};
 
 /// Keeps timelines.

@@ -80,13 +80,13 @@ impl TimelineWindow {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
+pub(crate) mod testing {
     use howlate_model::WakeupBreakdown;
 
     use super::*;
 
     /// A wake-up that ran at `at` milliseconds, `latency` milliseconds late.
-    pub(in crate::timelines) fn late(at: i64, latency: i64) -> LateWakeup {
+    pub(crate) fn late(at: i64, latency: i64) -> LateWakeup {
         let at = MonotonicTime::from_nanos(at * 1_000_000);
         let latency = Latency::from_nanos(latency * 1_000_000);
         let wakeup = WakeupBreakdown { at, latency, cpu: Some(0), parts: Vec::new() };

@@ -28,8 +28,7 @@ pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
 pub use nodes::NodesIncidentReport;
 pub use recorder_messages::{
-    RecordEnd, commands_left_out_in_words, disk_refuses, disk_takes_again, folder_is_gone, lines_not_written,
-    record_has_ended,
+    RecordEnd, disk_refuses, disk_takes_again, folder_is_gone, lines_not_written, record_has_ended,
 };
 pub use snaps::{NO_SNAP_FILE, snap_origin};
 pub use wording::{

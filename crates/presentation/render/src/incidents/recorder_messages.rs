@@ -2,6 +2,7 @@
 
 use howlate_model::{AsText, WriteFailure};
 
+use crate::caveats::commands_left_out;
 use crate::numbers::count;
 use crate::untrusted_text::legible;
 
@@ -40,20 +41,13 @@ impl RecordEnd {
         };
         let left_out = part(self.left_out, "left out because there were too many");
         let lost = part(self.lost, "lost");
-        let commands = commands_left_out_in_words(self.commands_left_out);
+        let commands = (self.commands_left_out > 0).then(|| commands_left_out(self.commands_left_out));
         let commands = commands.map_or_else(String::new, |commands| format!(" {commands}"));
         // Lost lines may have been incidents.
         let verb = if self.not_written > 0 || self.is_gone { "seen" } else { "recorded" };
         let noun = if self.incidents == 1 { "incident" } else { "incidents" };
         format!("{} {noun} {verb}{left_out}{lost}.{commands}", count(self.incidents))
     }
-}
-
-/// Commands of `--on-late` that were not run; `None` if all were.
-pub fn commands_left_out_in_words(left_out: u64) -> Option<String> {
-    let commands =
-        if left_out == 1 { "1 command was".to_owned() } else { format!("{} commands were", count(left_out)) };
-    (left_out > 0).then(|| format!("{commands} not run, as an earlier one still ran."))
 }
 
 /// Message when the folder or its current file was removed or renamed while recording.

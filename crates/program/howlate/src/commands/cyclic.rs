@@ -15,12 +15,12 @@ const DURATION: Span = Span::from_secs(10);
 
 pub(crate) fn run(args: &CyclicArgs) -> Result<ExitStatus, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
-    let plan = until::plan(&args.measuring, args.reasons, false, |share| {
+    let plan = until::plan(&args.measuring, &args.reasons, false, |share| {
         Ok(args
             .measuring
             .with_cut_off(until::limited_to_share(choices(args, seed), share).plan(&environment.machine())?))
     })?;
-    measure_and_print("cyclic", &args.measuring, &environment, plan, seed, (args.reasons, args.by))
+    measure_and_print("cyclic", &args.measuring, &environment, plan, seed, (&args.reasons, args.by))
 }
 
 /// The plan of the options, its order determined by `seed`.

@@ -56,7 +56,7 @@ fn measure_and_print(
     environment: &Environment,
     mut plan: howlate_plan::Plan,
     seed: u64,
-    (reasons, by): (TracingArgs, Option<RowPer>),
+    (reasons, by): (&TracingArgs, Option<RowPer>),
 ) -> Result<ExitStatus, Error> {
     exports::check(&args.output)?;
     formats::check(args.output.output_format(), &plan.conditions)?;
@@ -72,6 +72,7 @@ fn measure_and_print(
     let request = Request {
         until: args.until.until,
         kept: history_path.as_deref(),
+        on_late: reasons.on_late.clone(),
         ..request(command, seed, environment, &args.run, &args.output, traced)
     };
     let mut analysis = measure(request, environment, &plan, Resume::No)?;
@@ -106,6 +107,7 @@ fn request<'a>(
         until: None,
         screen: terminal::display(output.display.live, output.printing.quiet, environment, timeline_request),
         traced,
+        on_late: Vec::new(),
     }
 }
 

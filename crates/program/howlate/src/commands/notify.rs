@@ -14,10 +14,10 @@ use howlate_session::{ConditionShare, Environment};
 pub(crate) fn run(args: &NotifyArgs) -> Result<ExitStatus, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
     // In turns, so that the memory for time stamps is bounded.
-    let plan = until::plan(&args.measuring, args.reasons, true, |share| {
+    let plan = until::plan(&args.measuring, &args.reasons, true, |share| {
         plan_for_share(args, &environment, seed, share)
     })?;
-    measure_and_print("notify", &args.measuring, &environment, plan, seed, (args.reasons, None))
+    measure_and_print("notify", &args.measuring, &environment, plan, seed, (&args.reasons, None))
 }
 
 /// The plan of the options, its order determined by `seed`.

@@ -82,7 +82,11 @@ fn run_tuning(args: RunArgs, mut work: TuneWork) -> Result<ExitStatus, Error> {
 
 /// Runs the plan in each guest that it lists.
 fn in_guests(args: &RunArgs, mut guest: GuestArgs) -> Result<ExitStatus, Error> {
-    let options = [("--resume", args.resume), ("--start-at", args.start_at.is_some())];
+    let options = [
+        ("--resume", args.resume),
+        ("--start-at", args.start_at.is_some()),
+        ("--on-late", !args.reasons.on_late.is_empty()),
+    ];
     if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
         return Err(Error::NotForGuests(NotForGuests::option(option)));
     }
@@ -106,8 +110,11 @@ fn measure_plan(
     let traced = args.reasons.add_to(&mut plan, seed)?;
     let path = args.recording();
     let options = &args.run.options;
-    let request =
-        Request { out: Some(&path), ..request("run", seed, environment, options, &args.output, traced) };
+    let request = Request {
+        out: Some(&path),
+        on_late: args.reasons.on_late.clone(),
+        ..request("run", seed, environment, options, &args.output, traced)
+    };
     let quiet = args.output.printing.quiet;
     let history = HistoryEntry::begin("run", Some(&path), args.no_save);
     announce(experiment, &plan, &path, quiet);

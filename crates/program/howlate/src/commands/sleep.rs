@@ -13,10 +13,10 @@ use howlate_session::{ConditionShare, Environment};
 
 pub(crate) fn run(args: &SleepArgs) -> Result<ExitStatus, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
-    let plan = until::plan(&args.measuring, args.reasons, false, |share| {
+    let plan = until::plan(&args.measuring, &args.reasons, false, |share| {
         plan_for_share(args, &environment, seed, share)
     })?;
-    measure_and_print("sleep", &args.measuring, &environment, plan, seed, (args.reasons, None))
+    measure_and_print("sleep", &args.measuring, &environment, plan, seed, (&args.reasons, None))
 }
 
 /// The plan of the options, its order determined by `seed`.

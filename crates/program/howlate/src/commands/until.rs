@@ -11,7 +11,7 @@ use howlate_cli::{MeasureArgs, TracingArgs};
 /// The plan made by `make`. With `--until`, each condition gets a share of the time, in turns if `in_turns` or `--why` demand it.
 pub(super) fn plan(
     measuring: &MeasureArgs,
-    reasons: TracingArgs,
+    reasons: &TracingArgs,
     in_turns: bool,
     make: impl Fn(Option<ConditionShare>) -> Result<Plan, PlanError>,
 ) -> Result<Plan, Error> {

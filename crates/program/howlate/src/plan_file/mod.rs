@@ -36,6 +36,15 @@ fn not_in_tables() -> Vec<String> {
     .concat()
 }
 
+/// Options above the tables of a plan.
+fn run_options() -> Vec<String> {
+    let all = [option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat();
+    all.into_iter().filter(|name| name != TYPED_ONLY).collect()
+}
+
+/// Its commands are run, and whoever runs a plan may not have read it.
+const TYPED_ONLY: &str = "on-late";
+
 /// In bytes; far above any plan written by hand.
 const MAX_PLAN_BYTES: u64 = 1 << 20;
 
@@ -126,8 +135,7 @@ impl Experiment {
             self.settings.push(knob_setting);
         }
         let command = format!("run {}", path.display());
-        let run_options = [option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat();
-        let options = parse(&command, &file.options, &run_options, 1, Vec::new())?;
+        let options = parse(&command, &file.options, &run_options(), 1, Vec::new())?;
         if let CliCommand::Run(options) = options {
             let mut options = *options;
             if let Some(included) = self.options.take() {
@@ -217,6 +225,9 @@ fn parse(
 }
 
 fn unknown_option(name: &str, command: &str, known_options: &[String]) -> String {
+    if name == TYPED_ONLY {
+        return format!("`{name}` is not for plans: type it, as in `howlate run PLAN --{name} COMMAND`");
+    }
     let is_run = command.starts_with("run ");
     if is_run && COMMANDS.iter().any(|command| options_of(command).iter().any(|option| option == name)) {
         return format!("`{name}` belongs into a table such as `[[sleep]]`, or on the command line");

@@ -3,8 +3,8 @@
 use clap::{Arg, ArgAction, CommandFactory};
 use serde_json::{Map, Value, json};
 
-use super::{COMMANDS, not_in_tables, options_of};
-use howlate_cli::{Cli, TracingArgs, WholeRunArgs, option_names};
+use super::{COMMANDS, not_in_tables, options_of, run_options};
+use howlate_cli::Cli;
 
 fn schema() -> Value {
     let mut properties = Map::from_iter([
@@ -21,10 +21,7 @@ fn schema() -> Value {
             json!({ "$ref": "#/$defs/settings", "description": "Settings of the machine during the run" }),
         ),
     ]);
-    properties.extend(option_schemas(
-        "run",
-        &[option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat(),
-    ));
+    properties.extend(option_schemas("run", &run_options()));
     let mut tables = Map::new();
     for command in COMMANDS {
         // `[[tune]]` is `[[tune.cyclic]]`.

@@ -388,6 +388,40 @@ fn which_wake_ups_are_late_can_be_said() {
 }
 
 #[test]
+fn what_is_late_in_a_traced_turn_can_start_a_command() {
+    if !has_bpf() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("late.json");
+    let command = format!("cat > {0}.new && mv {0}.new {0}", file.display());
+    let measured = ["cyclic", "--threads", "1", "--duration", "1s", "--rounds", "2", "--quiet", "--no-save"];
+    let actions = ["--why", "--late-above", "1ns", "--on-late", &command, "--on-late", "sleep 1"];
+    let output = run(&[&measured[..], &actions].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = stdout(&output);
+    assert!(result.contains(" not run, as an earlier one still ran."), "{result}");
+    let late: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let parts = late["parts"].as_array().unwrap();
+    let sum: i64 = parts.iter().map(|part| part["ns"].as_i64().unwrap()).sum();
+    assert_eq!(Some(sum), late["latency_ns"].as_i64(), "{late}");
+    assert!(late["process"].as_str().unwrap().contains("howlate"), "{late}");
+    let refused = |arguments: &[&str], reason: &str| {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(reason), "{arguments:?}: {}", stderr(&output));
+    };
+    let with = |action| ["cyclic", "--why", "--late-above", "1ms", "--on-late", action];
+    refused(&with("stop"), "`--stop-above LENGTH` ends the run");
+    refused(&["cyclic", "--why", "--on-late", "true"], "--late-above");
+    refused(&[&["guest", "--kernel", "debian:6.1", "--"], &with("true")[..]].concat(), "--on-late");
+    refused(&[&with("true")[..], &["--tracer", "none"]].concat(), "--on-late would do nothing here");
+    let plan = folder.path().join("plan.toml");
+    std::fs::write(&plan, "why = true\nlate-above = \"1ms\"\non-late = \"true\"\n[[cyclic]]\n").unwrap();
+    refused(&["run", plan.to_str().unwrap()], "`on-late` is not for plans");
+}
+
+#[test]
 fn without_a_tracer_it_is_measured_all_the_same() {
     let options = [
         "cyclic",

@@ -1,4 +1,4 @@
-//! The recorder goes on while a CPU is away and while somebody sets the clock: in a guest, whose CPUs and clock are its own.
+//! The recorder goes on while a CPU is away and while the clock is set: in a guest, whose CPUs and clock are its own.
 
 use crate::common::stderr;
 use crate::guest_init::first_process;
@@ -18,9 +18,9 @@ fn a_recorder_outlives_a_cpu_and_the_time_of_day() {
     }
     let message = stderr(&output);
     for name in ["hog-first", "hog-away", "hog-again", "hog-back", "hog-forth"] {
-        let told = message.lines().find_map(|line| line.trim().strip_prefix(&format!("{name}: ")));
+        let found = message.lines().find_map(|line| line.trim().strip_prefix(&format!("{name}: ")));
         // One of the four may be made late by something else of an emulated machine.
-        let enough = told.is_some_and(|told| ["3 of 4", "4 of 4"].contains(&told));
+        let enough = found.is_some_and(|found| ["3 of 4", "4 of 4"].contains(&found));
         assert!(enough, "{name}: {message}");
     }
 }

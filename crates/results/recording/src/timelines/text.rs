@@ -31,11 +31,11 @@ pub fn timeline_text(cpus: &[CpuTimeline], late: &LateLanes<'_>) -> String {
     }
     events.push(process(0, "CPUs"));
     events.push(process(LATE, late.title));
-    let mut drawn = DrawnLanes::default();
+    let mut picture = DrawnLanes::default();
     for (name, parts) in &late.lanes {
-        drawn.add(name, parts);
+        picture.add(name, parts);
     }
-    events.append(&mut drawn.events);
+    events.append(&mut picture.events);
     format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
 }
 
@@ -69,7 +69,7 @@ impl DrawnLanes {
             let lane_of = |stretch: usize| waited.get(stretch).and_then(|stretch| lanes.get(stretch.thread));
             let to = step.to.map_or(Some(&own), lane_of);
             let at = parts.get(step.part).map(|part| part.from);
-            let ends = waited.get(step.from).and_then(|stretch| parts.get(stretch.parts.end - 1));
+            let ends = waited.get(step.from).and_then(|stretch| parts.get(stretch.parts.clone())?.last());
             if let (Some(from), Some(&to), Some(at), Some(last)) = (lane_of(step.from), to, at, ends) {
                 self.arrow((*from, last.from), (to, at));
             }

@@ -123,6 +123,7 @@ fn measure(
     if measuring.until.until.is_some() {
         return Err(Error::NotForGuests(NotForGuests::option("--until")));
     }
+    check_actions(&reasons)?;
     command.arguments.push("--quiet".to_owned());
     if !reasons.why {
         // Guests contain tracing programs only on request.
@@ -135,6 +136,7 @@ fn measure(
 fn run_plan(mut command: GuestCommand, args: RunArgs) -> Result<GuestTask, Error> {
     check_output(&args.output)?;
     command.arguments.push("--quiet".to_owned());
+    check_actions(&args.reasons)?;
     let experiment = Experiment::read(args.plan(), "howlate guest … -- run")?;
     // In a separate folder: a mount in the guest would hide /tmp.
     let read = |path: &PathBuf| Ok((format!("/plans{}", path.display()), std::fs::read(path)?));
@@ -150,6 +152,15 @@ fn run_plan(mut command: GuestCommand, args: RunArgs) -> Result<GuestTask, Error
         None => (args.run.options, args.reasons),
     };
     Ok(GuestTask::Measure(command, run.fail_above, reasons))
+}
+
+/// A guest has no programs but howlate.
+fn check_actions(reasons: &TracingArgs) -> Result<(), Error> {
+    if reasons.on_late.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::NotForGuests(NotForGuests::option("--on-late")))
+    }
 }
 
 /// Options of output are errors: `howlate guest` itself saves and prints the recordings.

@@ -80,6 +80,7 @@ fn measure(
         screen: terminal::display(args.display.live, args.printing.quiet, environment, None),
         until: None,
         traced: None,
+        on_late: Vec::new(),
     };
     let found = prepared.measure(request, environment, turning)?;
     print(&found, args.printing.json, detail(args.details, None))?;

@@ -1,7 +1,6 @@
 //! `howlate watch`: measures how late the threads of a program run.
 
 mod display;
-mod late_actions;
 
 use std::path::Path;
 
@@ -13,17 +12,14 @@ use howlate_analyse::Analysis;
 use howlate_linux::termination::with_immediate_termination;
 use howlate_live::LiveRun;
 use howlate_model::Span;
-use howlate_render::{commands_left_out_in_words, legible, watched_until};
-use howlate_session::{Environment, Goal, GoalError, Recorder, Timelines, header};
+use howlate_render::{legible, watched_until};
+use howlate_session::{Environment, Goal, GoalError, LateActions, Recorder, SessionError, Timelines, header};
 use howlate_system::for_running;
 use howlate_trace::{Choice, Tier};
-use howlate_watch_session::{
-    Attachment, LateActions, Visibility, WatchDisplay, WatchOutcome, WatchRequest, WatchSession,
-};
+use howlate_watch_session::{Attachment, Visibility, WatchDisplay, WatchOutcome, WatchRequest, WatchSession};
 use howlate_watched_program::{WatchError, WatchTarget};
 
 use self::display::{LiveWatchDisplay, ThreadLines, ThreadList};
-use self::late_actions::OnLate;
 use super::{end_history, print_result, saved_as};
 use crate::error::Error;
 use crate::exit_status::{self, ExitStatus};
@@ -50,7 +46,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitStatus, Error> {
     }
     let watching = watching.with_display(display);
     let outcome = watching.run(&mut subject, &environment.interrupted);
-    let WatchOutcome { mut analysis, no_data_reason, commands_left_out } = outcome;
+    let WatchOutcome { mut analysis, no_data_reason } = outcome;
     let failure = subject.end(&environment.interrupted);
     output.into_iter().for_each(eprint_file);
     if let Some(reason) = no_data_reason {
@@ -59,7 +55,6 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitStatus, Error> {
     }
     analysis.saved_as = saved_as(&history, args.out.as_deref());
     print(args, &analysis)?;
-    commands_left_out_in_words(commands_left_out).into_iter().for_each(|text| eprint_wrapped(&text));
     end_history(history, args.printing.common.quiet);
     // Without a duration the user ends it, which is no interruption.
     let status = match args.max_duration() {
@@ -109,12 +104,11 @@ pub(super) fn begin(
     let recorder = Recorder::somewhere(header, args.out.as_deref(), history_path, &environment.interrupted)?;
     let watching = WatchSession::new(attachment, recorder, &environment.refused);
     if !args.on_late.is_empty() && watching.visibility() != Visibility::Wakers {
-        return Err(Error::OnLateNotSeen);
+        return Err(SessionError::OnLateNotSeen.into());
     }
     let late_actions = args.late_above.filter(|_| !args.on_late.is_empty());
-    let late_actions = late_actions.map(|above| OnLate::new(above, args.on_late.clone()));
-    let watching =
-        watching.with_late_actions(late_actions.map(|actions| Box::new(actions) as Box<dyn LateActions>));
+    let late_actions = late_actions.map(|above| LateActions::new(above, args.on_late.clone()));
+    let watching = watching.with_late_actions(late_actions);
     let Some(keep) = args.keep else { return Ok(watching) };
     let timeline_request = startup::on_timeline_request(&environment.timeline_asked)?;
     Ok(watching.with_timelines(Timelines::begin(

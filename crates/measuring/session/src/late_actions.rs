@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
 use howlate_linux::child::spawn_under;
-use howlate_linux::clock;
-use howlate_model::{MonotonicTime, Policy, Span};
+use howlate_linux::{clock, sched};
+use howlate_model::{Caveat, LateWakeup, MonotonicTime, Policy, Span};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -120,6 +120,49 @@ impl ActionRunner {
             Ok(child) => self.running.push((child, now)),
             Err(_) => self.left_out += 1,
         }
+    }
+}
+
+/// What is done about the late wake-ups of a run. Nothing that it starts is waited for.
+#[derive(Debug)]
+pub struct LateActions {
+    above: Span,
+    actions: Vec<LateAction>,
+    runner: ActionRunner,
+    has_stopped: bool,
+}
+
+impl LateActions {
+    /// About wake-ups later than `above`. Commands run under the policy that this thread has now.
+    pub fn new(above: Span, actions: Vec<LateAction>) -> Self {
+        let runner = ActionRunner::new(sched::policy(sched::THIS_THREAD).ok());
+        Self { above, actions, runner, has_stopped: false }
+    }
+
+    /// Wake-ups that are later are late.
+    pub const fn above(&self) -> Span {
+        self.above
+    }
+
+    /// Acts on a late wake-up; `true`: the run ends. Only the first that ends it is acted on.
+    pub fn take(&mut self, late: &LateWakeup, now: MonotonicTime) -> bool {
+        self.has_stopped =
+            self.has_stopped || self.runner.take(&self.actions, &|| serde_json::to_vec(late), now);
+        self.has_stopped
+    }
+
+    /// Called several times a second.
+    pub fn look(&mut self, now: MonotonicTime) {
+        self.runner.look(now);
+    }
+
+    /// The run is over; returns a caveat about commands that were not run.
+    pub fn end(&mut self) -> Option<Caveat> {
+        if self.has_stopped {
+            self.runner.finish();
+        }
+        let count = self.runner.left_out;
+        (count > 0).then_some(Caveat::CommandsLeftOut { count })
     }
 }
 

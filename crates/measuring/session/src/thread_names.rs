@@ -18,7 +18,7 @@ struct ThreadName {
 
 /// A cache of thread names.
 #[derive(Debug)]
-pub(super) struct ThreadNames {
+pub(crate) struct ThreadNames {
     root: Root,
     cache: HashMap<u32, ThreadName>,
     /// Names from when a thread was announced: it may have ended when it is named in a timeline.
@@ -26,17 +26,17 @@ pub(super) struct ThreadNames {
 }
 
 impl ThreadNames {
-    pub(super) fn below(root: Root) -> Self {
+    pub(crate) fn below(root: Root) -> Self {
         Self { root, cache: HashMap::new(), announced: HashMap::new() }
     }
 
     /// Forgets the cached names, because threads may have changed theirs.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.cache.clear();
     }
 
     /// Announces a thread with its process and name; `None`: they are looked up now.
-    pub(super) fn meet(&mut self, tid: u32, called: Option<(u32, &str)>) {
+    pub(crate) fn meet(&mut self, tid: u32, called: Option<(u32, &str)>) {
         let announced = self.announced.get(&tid).zip(called);
         if announced.is_some_and(|(name, (pid, thread))| name.pid == pid && name.thread == thread) {
             return;
@@ -52,7 +52,7 @@ impl ThreadNames {
     }
 
     /// Adds the names of its thread to a wake-up, as far as they are known.
-    pub(super) fn name(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown) -> LateWakeup {
+    pub(crate) fn name(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown) -> LateWakeup {
         if self.cache.len() >= MAX_THREADS {
             self.forget();
         }
@@ -78,8 +78,8 @@ fn comm(root: &Root, id: u32) -> String {
 mod tests {
     use std::fs;
 
-    use super::super::window::testing::late;
     use super::*;
+    use crate::timelines::window::testing::late;
 
     #[test]
     fn a_thread_that_has_ended_is_called_what_it_was_when_it_was_met() {
