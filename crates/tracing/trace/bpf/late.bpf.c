@@ -254,12 +254,6 @@ static __always_inline void had_cpu(struct cpu *c, u64 then, u32 kind, struct ta
 	push_running(c, &c->resched, c->last, then, kind, p);
 }
 
-/* Its total CPU time, which is updated at ticks only. */
-static __always_inline u64 account_of(struct task_struct *p)
-{
-	return bpf_core_field_exists(p->se.sum_exec_runtime) ? p->se.sum_exec_runtime : 0;
-}
-
 /* How often it was preempted. */
 static __always_inline u64 losses_of(struct task_struct *p)
 {

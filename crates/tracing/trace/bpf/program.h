@@ -20,3 +20,9 @@ typedef __s64 s64;
 /* The verifier of Linux 6.1 knows a bound only for the register that was compared: `OPAQUE` keeps the compiler from using
  * another one. */
 #define OPAQUE(n) asm volatile("" : "+r"(n))
+
+/* Its total CPU time, which is updated at ticks and switches only. */
+static __always_inline u64 account_of(struct task_struct *p)
+{
+	return bpf_core_field_exists(p->se.sum_exec_runtime) ? p->se.sum_exec_runtime : 0;
+}

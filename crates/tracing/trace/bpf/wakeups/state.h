@@ -114,6 +114,7 @@ struct thread {
 	u64 pulled; /* when another CPU took it from the one that it waited for; 0: none did */
 	u64 lost_here; /* since when it is without this CPU */
 	u64 served_head; /* of the ring of the CPU that served its timer in a softirq, then */
+	u64 got, account; /* when it last got a CPU, as far as was seen; how long it had had one when it last got or lost it */
 	u64 stolen; /* from the CPU on which it last went to sleep, in all until then */
 	u64 longest; /* of its waits, of late */
 	u64 left, switches; /* when it last left a CPU to sleep, and the switches of that CPU until then */

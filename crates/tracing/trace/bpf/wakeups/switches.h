@@ -50,7 +50,36 @@ static __always_inline void goes_on(struct cpu *c, struct thread *s, u32 last, u
 	lost_to(c, s, last + 2, c->freed, now);
 }
 
-static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now)
+/* It gets a CPU, which it has already as far as was seen: it had lost it when it had had it for as long as its account says. Who
+ * had it since is not known. */
+static __always_inline void had_lost_unseen(struct thread *s, struct task_struct *p, u64 now)
+{
+	struct record *r = &s->record;
+	u64 from = s->got + account_of(p) - s->account;
+	u32 n = r->losses;
+	if (!s->got || from >= now)
+		return;
+	r->losses++;
+	if (n >= LOSSES)
+		return;
+	r->loss[n].from = from;
+	r->loss[n].until = now;
+	r->loss[n].kept_off = BY_OTHERS;
+}
+
+/* It leaves a CPU, which it had not got as far as was seen: it had it for as long as its account says. */
+static __always_inline void had_got_unseen(struct cpu *c, struct thread *s, struct task_struct *p, u64 now)
+{
+	u32 last = s->record.losses - 1;
+	if (s->lost == 2) {
+		stops_waiting(s);
+		if (last < LOSSES)
+			goes_on(c, s, last, now + s->account - account_of(p));
+	}
+	s->lost = 0;
+}
+
+static __always_inline void switched_in(struct cpu *c, struct thread *s, struct task_struct *p, u64 now)
 {
 	struct record *r = &s->record;
 	if (s->stage == WOKEN) {
@@ -69,7 +98,11 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 				goes_on(c, s, last, now);
 		}
 		s->lost = 0;
+	} else if (s->stage == RUNS || s->stage == NEVER_LEFT) {
+		had_lost_unseen(s, p, now);
 	}
+	s->got = now;
+	s->account = account_of(p);
 }
 
 /* Whether it precedes threads of real-time priority and the kernel's fair server: the stopper of a CPU, which is called
@@ -92,6 +125,7 @@ static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct tas
 	struct record *r = &s->record;
 	u32 n = r->losses++;
 	s->lost = 1;
+	s->account = account_of(p);
 	if (n >= LOSSES)
 		return;
 	r->loss[n].from = now;
@@ -267,7 +301,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		else if (s && s->stage == ASLEEP && s->record.since)
 			was_not_seen(s);
 		if (s && s->stage != ASLEEP)
-			switched_in(c, s, now ?: (now = bpf_ktime_get_ns()));
+			switched_in(c, s, next, now ?: (now = bpf_ktime_get_ns()));
 		if (s && s->loop.iteration.from)
 			turns_to(&s->loop, LOOP_RUNS, now ?: (now = bpf_ktime_get_ns()));
 	}
@@ -276,6 +310,8 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		if (!s || s->stage == OVER)
 			return 0;
 		now = now ?: bpf_ktime_get_ns();
+		if (s->lost)
+			had_got_unseen(c, s, prev, now);
 		if (s->loop.iteration.from)
 			turns_to(&s->loop, preempt || !state ? LOOP_READY : LOOP_BLOCKED, now);
 		s->loop.slept |= !preempt && state;

@@ -1,10 +1,14 @@
 //! The BPF tracer on kernels that lack an event, and on this kernel.
 
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
 
-use howlate_model::{RequestNumber, ServerSocket, WakeSource};
+use howlate_linux::sched;
+use howlate_model::{CpuLoss, CpuSet, MonotonicTime, RequestNumber, ServerSocket, WakeSource};
 use howlate_testing::skip;
 
 use super::*;
@@ -135,4 +139,138 @@ fn a_request_lasts_from_the_arrival_of_its_data_to_the_answer() {
         assert!(arrived < request.taken && request.taken < request.answered && request.answered < before);
         assert_eq!((request.tid, request.reader, request.number), (tid, tid, RequestNumber::One));
     }
+}
+
+/// A thread that spins on a CPU, until it is told to sleep; a process that takes that CPU from it; and this thread on another one.
+struct TakenCpu {
+    spinner: JoinHandle<Option<(MonotonicTime, MonotonicTime)>>,
+    tid: u32,
+    latest: Arc<AtomicI64>,
+    over: Arc<AtomicBool>,
+    taker: Taker,
+}
+
+/// Is ended in any case: it would keep its CPU for good.
+struct Taker(Child);
+
+impl Drop for Taker {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+impl TakenCpu {
+    /// `None` where there is only one CPU, or real-time priority is refused.
+    fn new() -> Option<Self> {
+        let all = sched::bindable_cpus().ok()?;
+        let (first, second) = (all.iter().next()?, all.iter().nth(1)?);
+        sched::bind(&CpuSet::from_iter([second])).unwrap();
+        let (latest, over) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicBool::new(false)));
+        let (tid_sender, tid) = channel();
+        let (seen, until) = (Arc::clone(&latest), Arc::clone(&over));
+        let spinner = std::thread::spawn(move || {
+            sched::bind(&CpuSet::from_iter([first])).unwrap();
+            tid_sender.send(howlate_linux::thread::id()).unwrap();
+            // Few losses of a run are recorded, so that threads of the kernel must not take its CPU.
+            let is_allowed = sched::set_policy(sched::THIS_THREAD, "fifo:40".parse().unwrap()).is_ok();
+            clock::sleep_for(Span::from_millis(1)).unwrap();
+            let longest = is_allowed.then(|| spin(&seen, &until)).flatten();
+            (0..2).for_each(|_| clock::sleep_for(Span::from_millis(1)).unwrap());
+            longest
+        });
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "read line; while :; do :; done"]).stdin(Stdio::piped());
+        let taker = Taker(shell.spawn().unwrap());
+        sched::bind_thread(taker.0.id(), &CpuSet::from_iter([first])).unwrap();
+        if sched::set_policy(taker.0.id(), "fifo:50".parse().unwrap()).is_err() {
+            over.store(true, Ordering::Relaxed);
+            return None;
+        }
+        Some(Self { spinner, tid: tid.recv().unwrap(), latest, over, taker })
+    }
+
+    fn is_running(&self) -> bool {
+        let before = self.latest.load(Ordering::Relaxed);
+        drop(clock::sleep_for(Span::from_millis(20)));
+        self.latest.load(Ordering::Relaxed) != before
+    }
+
+    fn wait_until_running(&self, is_running: bool) {
+        assert!((0..500).any(|_| self.is_running() == is_running), "running: {is_running}");
+    }
+
+    fn take(&mut self) {
+        self.taker.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        self.wait_until_running(false);
+    }
+
+    fn give_back(&mut self) {
+        self.taker.0.kill().unwrap();
+        self.taker.0.wait().unwrap();
+        self.wait_until_running(true);
+    }
+
+    /// From when until when the spinner was without its CPU, by its own clock.
+    fn end(self) -> (MonotonicTime, MonotonicTime) {
+        self.over.store(true, Ordering::Relaxed);
+        self.spinner.join().unwrap().unwrap()
+    }
+}
+
+/// Reads the clock until it is over; returns the two readings that were furthest apart.
+fn spin(latest: &AtomicI64, over: &AtomicBool) -> Option<(MonotonicTime, MonotonicTime)> {
+    let (mut last, mut longest) = (clock::now(), None);
+    let length = |(from, until): (MonotonicTime, MonotonicTime)| until.since(from);
+    while !over.load(Ordering::Relaxed) {
+        let now = clock::now();
+        if longest.is_none_or(|longest| now.since(last) > length(longest)) {
+            longest = Some((last, now));
+        }
+        latest.store(now.as_nanos(), Ordering::Relaxed);
+        last = now;
+    }
+    longest
+}
+
+/// Some virtual machines raise no event for some switches.
+#[test]
+fn a_thread_whose_switch_was_not_seen_was_not_at_work_meanwhile() {
+    for loses_unseen in [true, false] {
+        let mut tracer = match Bpf::open(&[std::process::id()], &[]) {
+            Ok(tracer) => tracer,
+            Err(refusal) => return skip(&refusal.to_string()),
+        };
+        tracer.start().unwrap();
+        let Some(mut cpu) = TakenCpu::new() else { return skip("needs two CPUs and real-time priority") };
+        let tid = cpu.tid;
+        cpu.wait_until_running(true);
+        if loses_unseen {
+            without_switches(&mut tracer, || cpu.take());
+            cpu.give_back();
+        } else {
+            cpu.take();
+            without_switches(&mut tracer, || cpu.give_back());
+        }
+        let (from, until) = cpu.end();
+        let mut losses = Vec::new();
+        tracer.read(&mut |sleep| losses.extend(sleep.lost.into_iter().filter(|_| sleep.tid == tid)));
+        tracer.stop();
+        let within = |loss: &CpuLoss| loss.until.min(until).since(loss.from.max(from)).as_nanos();
+        let seen: u64 = losses.iter().map(within).sum();
+        let outside = losses.iter().map(|loss| loss.until.since(loss.from).as_nanos() - within(loss));
+        let whole = until.since(from).as_nanos();
+        let text = format!("{loses_unseen}: {from:?} to {until:?}: {losses:?}");
+        assert!(seen >= whole / 10 * 9, "{seen} of {whole}, {text}");
+        assert!(outside.max() <= Some(whole / 10), "{text}");
+    }
+}
+
+fn without_switches(tracer: &mut Bpf, mut done: impl FnMut()) {
+    let index = tracer.attached.iter().position(|(name, _)| *name == "switches").unwrap();
+    let (name, link) = tracer.attached.remove(index);
+    tracepoint(&mut tracer.kernel, name).unwrap().detach(link).unwrap();
+    done();
+    let link = tracepoint(&mut tracer.kernel, name).unwrap().attach().unwrap();
+    tracer.attached.insert(index, (name, link));
 }
