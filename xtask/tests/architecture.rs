@@ -111,7 +111,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-watched-program",
         ],
     ),
-    // It records the whole machine for as long as asked: what its tracer sees becomes lines by the same decomposition.
+    // It records the whole machine for as long as asked: what its tracer sees becomes lines by the same decomposition, and
+    // what is done about late wake-ups is the same.
     (
         "howlate-blackbox",
         &[
@@ -120,6 +121,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-linux",
             "howlate-procfs",
             "howlate-recording",
+            "howlate-session",
             "howlate-trace",
             "howlate-watch-session",
             "howlate-watched-program",

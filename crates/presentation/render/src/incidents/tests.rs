@@ -537,7 +537,7 @@ fn a_request_has_its_server_and_where_its_time_went() {
     assert!(!text.contains("Causes"), "what its thread waited for is an incident of its own: {text}");
     let why = plain(&report.why(&[], Detail::Full, 120));
     assert!(why.contains("(71), port 80 answered a request after 12.0 ms"), "{why}");
-    assert!(why.contains("still blocked (keeper blocked in clock_nanosleep) 75 %"), "{why}");
+    assert!(why.contains("still blocked (keeper [4711] blocked in clock_nanosleep) 75 %"), "{why}");
     let document: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     assert_eq!((&document["requests"][0]["count"], &document["requests"][0]["late"]), (&2.into(), &1.into()));
     assert_eq!(document["omitted_answers"]["http2"], 4);

@@ -107,6 +107,8 @@ int BPF_PROG(call_ends, void *regs, long result)
 		return 0;
 	struct loop *l = &s->loop;
 	struct iteration *i = &l->iteration;
+	if (i->from && l->progress != LOOP_RUNS)
+		turns_to(l, LOOP_RUNS, bpf_ktime_get_ns()); /* its switch to the CPU was not seen */
 	if (l->waits) {
 		i->from = l->since = bpf_ktime_get_ns();
 		i->tid = p->pid;
