@@ -191,6 +191,8 @@ class Segment:
     call: str = ""
     #: The thread of its own program that it waited for meanwhile, where that was kept from going on.
     through: str = ""
+    #: Its id.
+    through_pid: Optional[int] = None
     #: Threads between the two: it waited for the first of them, each for the next, and the last for `through`.
     via: Tuple[str, ...] = ()
     #: Whether only its length is known: several stretches of one name, whose order among other such parts is not.
