@@ -1,23 +1,12 @@
 //! Event loops that are away from their events too long, recorded in a guest: not every machine permits tracing of kernel functions.
 
-use crate::common::stderr;
-use crate::guest_init::first_process;
-use crate::{cannot_fetch, guest, guests_alone};
+use crate::guest_init::console;
+use crate::guests_alone;
 
 #[test]
 fn an_event_loop_that_stays_away_is_recorded_unless_others_serve_its_events() {
     let Some(_permit) = guests_alone() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = first_process(folder.path(), "guest_event_loop/init.c", &[]) else { return };
-    let program = program.to_str().unwrap();
-    let options =
-        ["--kernel", "debian:standard", "--memory", "1G", "--boot-deadline", "20m", "--program", program];
-    // As for tracing: older emulators may loop forever in a breakpoint of the kernel.
-    let output = guest(&options, &["cyclic", "--samples", "1", "--why"]).output().unwrap();
-    if cannot_fetch(&output) {
-        return;
-    }
-    let message = stderr(&output);
+    let Some(message) = console("debian:standard", "guest_event_loop/init.c", &[]) else { return };
     assert!(message.lines().any(|line| line.trim() == "that is all"), "{message}");
     // Neither event loops nor timers.
     assert!(!message.contains("not seen here"), "{message}");

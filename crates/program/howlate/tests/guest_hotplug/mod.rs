@@ -1,10 +1,7 @@
 //! A CPU goes offline and comes back during a measurement: in a guest, whose CPU is its own.
 
-use std::path::{Path, PathBuf};
-
-use crate::common::stderr;
-use crate::guest_init::first_process;
-use crate::{cannot_fetch, guest, guests};
+use crate::guest_init::console;
+use crate::guests;
 
 /// A command, and what to expect of it.
 struct HotplugCase {
@@ -51,41 +48,23 @@ const ROWS: [HotplugCase; 10] = [
 
 const PLAN: &str = "[system]\nvm.stat_interval = 7\n[[cyclic]]\ncpus = \"0-1\"\nduration = \"1h\"\n";
 
-/// The first process of the guest; `None` where it cannot be built, with the reason printed.
-fn init(folder: &Path) -> Option<PathBuf> {
+/// What `/commands` has in the guest.
+fn commands() -> String {
     let line = |row: &HotplugCase| {
         [&[row.name, row.ready_text, row.says][..], &row.arguments.split(' ').collect::<Vec<_>>()]
             .concat()
             .join("\t")
             + "\n"
     };
-    let commands: String = ROWS.iter().map(line).collect();
-    let files = [("/plan.toml", PLAN.as_bytes()), ("/commands", commands.as_bytes())];
-    first_process(folder, "guest_hotplug/init.c", &files)
+    ROWS.iter().map(line).collect()
 }
 
 #[test]
 fn a_cpu_that_goes_offline_is_told_of_and_nothing_hangs() {
     let Some(_permit) = guests() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = init(folder.path()) else { return };
-    let options = [
-        "--kernel",
-        "debian:standard",
-        "--memory",
-        "1G",
-        "--boot-deadline",
-        "20m",
-        "--program",
-        program.to_str().unwrap(),
-    ];
-    // As for tracing: older emulators may loop forever in a breakpoint of the kernel.
-    let output = guest(&options, &["cyclic", "--samples", "1", "--why"]).output().unwrap();
-    if cannot_fetch(&output) {
-        return;
-    }
-    // The guest runs no `howlate guest` protocol and sends no recording; its result is on the console.
-    let message = stderr(&output);
+    let commands = commands();
+    let files = [("/plan.toml", PLAN.as_bytes()), ("/commands", commands.as_bytes())];
+    let Some(message) = console("debian:standard", "guest_hotplug/init.c", &files) else { return };
     for HotplugCase { name, status, .. } in ROWS {
         let expected = format!("{name}: CPU off and on, ended with {status}, told");
         assert!(message.lines().any(|line| line.trim() == expected), "{name}: {message}");
