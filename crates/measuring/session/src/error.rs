@@ -50,7 +50,7 @@ impl SessionError {
             Self::Create(error) => Some(error.hint()),
             Self::Read(error) => Some(error.hint()),
             Self::OnLateNotSeen => Some(
-                "run it as root, or with the capabilities BPF and PERFMON; without --on-late it says what each tracer lacks".into(),
+                "it takes a tracer: `--tracer auto`, as root or with the capabilities BPF and PERFMON; without --on-late it says what each lacks".into(),
             ),
             Self::Tracer(_) => Some("`--tracer auto` takes the best available".into()),
             Self::Engine(EngineError::Thread { source, .. }) if is_denied(source) => {

@@ -480,8 +480,11 @@ fn missing_timelines(too_late: u64, not_written: u64) -> String {
 
 /// About commands of `--on-late`.
 pub(crate) fn commands_left_out(left_out: u64) -> String {
-    let commands =
-        if left_out == 1 { "1 command was".to_owned() } else { format!("{} commands were", count(left_out)) };
+    let commands = if left_out == 1 {
+        "1 command of `--on-late` was".to_owned()
+    } else {
+        format!("{} commands of `--on-late` were", count(left_out))
+    };
     format!("{commands} not run, as an earlier one still ran.")
 }
 

@@ -2,6 +2,7 @@
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
+use howlate_model::{Notifier, Span};
 
 /// An option that people bring with them.
 struct Familiar {
@@ -89,16 +90,27 @@ pub(crate) fn hint(refused: &Error, command: &str, arguments: &[String]) -> Opti
     if command == "notify" && !option.starts_with('-') {
         let mechanisms = arguments[2..].iter().take_while(|word| !word.starts_with('-'));
         let mechanisms: Vec<_> = mechanisms.map(String::as_str).collect();
-        return Some(format!("mechanisms are given with `--by`: `--by {}`", mechanisms.join(",")));
+        let are_known = mechanisms.iter().all(|name| name.parse::<Notifier>().is_ok());
+        let example = if are_known { mechanisms.join(",") } else { "pipe,futex".to_owned() };
+        return Some(format!("mechanisms are given with `--by`: `--by {example}`"));
     }
     let is_it = |familiar: &&Familiar| {
         familiar.commands.contains(&command) && familiar.names.contains(&option.as_str())
     };
     let familiar = FAMILIAR.iter().find(is_it)?;
-    let value = value_of(option, arguments).unwrap_or(familiar.example);
+    let value = value_of(option, arguments).filter(|value| is_plain(value)).unwrap_or(familiar.example);
     let is_bare = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-    let length = if is_bare { format!("{value}s") } else { value.to_owned() };
+    let length = match value.parse::<Span>() {
+        _ if is_bare => format!("{value}s"),
+        Ok(_) => value.to_owned(),
+        Err(_) => familiar.example.to_owned(),
+    };
     Some(familiar.here.replace("VALUE", value).replace("LENGTH", &length))
+}
+
+/// Whether it can stand within a command as it is.
+fn is_plain(value: &str) -> bool {
+    value.chars().all(|letter| letter.is_alphanumeric() || "._-:/".contains(letter))
 }
 
 /// What was typed with an option: in the next word, after an equals sign, or at once.

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use clap::Error;
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use howlate_model::shell_word;
 
 use super::{cyclictest_options, familiar_options, similar_programs};
@@ -48,11 +48,19 @@ fn command_hint(refused: &Error, arguments: &[String]) -> Option<String> {
              `howlate compare run.jsonl --by policy`"
                 .to_owned(),
         ),
-        (ErrorKind::MissingRequiredArgument, "watch") => Some(
+        (ErrorKind::MissingRequiredArgument, "watch") if lacks_process(refused) => Some(
             "a running process, by id or name: `howlate watch 4711`; a program to start: `howlate watch -- ./my-program`"
                 .to_owned(),
         ),
         _ => None,
+    }
+}
+
+/// Whether it is the process that is missing, and not an option that another one needs.
+fn lacks_process(refused: &Error) -> bool {
+    match refused.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.iter().any(|name| name.contains("PID")),
+        _ => true,
     }
 }
 
@@ -103,6 +111,9 @@ mod tests {
             ("howlate serve --port 8080", "`--listen 127.0.0.1:8080`"),
             ("howlate report --html", "`-o page.html`"),
             ("howlate notify pipe futex --rounds 3", "`--by pipe,futex`"),
+            ("howlate notify banana", "`--by pipe,futex`"),
+            ("howlate sleep 1ms -d soon", "`--duration 10s`"),
+            ("howlate watch -p $(reboot)", "`howlate watch 4711`"),
             ("howlate compare", "`howlate compare before.jsonl after.jsonl`"),
             ("howlate watch", "`howlate watch 4711`"),
         ] {
