@@ -15,15 +15,13 @@ pub struct WaitedThread<'a> {
     pub parts: Range<usize>,
 }
 
-/// An arrow from a thread to the one that goes on once it is done.
+/// An arrow from a thread to the one that goes on once it is done: with the part that follows the stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStep {
     /// The stretch that ends, by place.
     pub from: usize,
     /// The stretch that begins, by place; `None`: the late thread itself goes on.
     pub to: Option<usize>,
-    /// The part that begins then, by place.
-    pub part: usize,
 }
 
 /// The stretches of each thread that was waited for, in order of time, those nearest to the late thread first. Parts whose place
@@ -65,7 +63,7 @@ pub fn path_steps(parts: &[Segment], waited: &[WaitedThread<'_>]) -> Vec<PathSte
         }
         let goes_on = after.last().filter(|thread| before.contains(thread));
         let to = waited.iter().position(|next| next.parts.start == part && Some(&next.thread) == goes_on);
-        Some(PathStep { from, to, part })
+        Some(PathStep { from, to })
     };
     ends.filter_map(step).collect()
 }
@@ -124,7 +122,7 @@ mod tests {
         );
         assert_eq!(
             path_steps(&parts, &waited),
-            [PathStep { from: 1, to: Some(2), part: 3 }, PathStep { from: 2, to: None, part: 4 }]
+            [PathStep { from: 1, to: Some(2) }, PathStep { from: 2, to: None }]
         );
     }
 
@@ -136,6 +134,6 @@ mod tests {
             [part(CauseKind::Lock, "writer", "", &[]), merged, part(CauseKind::Lock, "writer", "", &[])];
         let waited = waited_threads(&parts);
         assert_eq!(waited.iter().map(|stretch| stretch.parts.clone()).collect::<Vec<_>>(), [0..1, 2..3]);
-        assert_eq!(path_steps(&parts, &waited), [PathStep { from: 0, to: None, part: 1 }]);
+        assert_eq!(path_steps(&parts, &waited), [PathStep { from: 0, to: None }]);
     }
 }

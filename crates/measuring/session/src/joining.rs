@@ -32,8 +32,9 @@ pub(crate) struct TurnJoiner<'a> {
     threads: Vec<TracedThread>,
     /// Timelines of late wake-ups, if they are kept.
     timelines: Option<&'a mut Timelines>,
-    /// What is done about late wake-ups, if anything, and the names of the threads.
-    actions: Option<(&'a mut LateActions, ThreadNames)>,
+    /// What is done about late wake-ups, if anything.
+    actions: Option<&'a mut LateActions>,
+    names: ThreadNames,
     /// When the tracer was last read.
     read_at: MonotonicTime,
     /// Index into `threads`.
@@ -66,8 +67,9 @@ impl<'a> TurnJoiner<'a> {
     pub(crate) fn begin(tracer: &'a mut dyn Tracer, from_round: u32, turn: &Turn) -> Self {
         let now = clock::now();
         let threads = turn.tasks.iter().map(TracedThread::running).collect();
-        let by_tid = HashMap::new();
-        Self { tracer, from_round, from: now, threads, timelines: None, actions: None, read_at: now, by_tid }
+        let (timelines, actions, names) = (None, None, ThreadNames::below(Root::live()));
+        let (from, read_at, by_tid) = (now, now, HashMap::new());
+        Self { tracer, from_round, from, threads, timelines, actions, names, read_at, by_tid }
     }
 
     /// Also keeps timelines of late wake-ups, and acts on them.
@@ -76,8 +78,7 @@ impl<'a> TurnJoiner<'a> {
         timelines: Option<&'a mut Timelines>,
         actions: Option<&'a mut LateActions>,
     ) -> Self {
-        self.timelines = timelines;
-        self.actions = actions.map(|actions| (actions, ThreadNames::below(Root::live())));
+        (self.timelines, self.actions) = (timelines, actions);
         self.update_late_threshold();
         self
     }
@@ -98,8 +99,9 @@ impl<'a> TurnJoiner<'a> {
         };
         self.by_tid.insert(tid, number);
         self.threads[number].tid = tid;
-        self.timelines.iter_mut().for_each(|timelines| timelines.meet(tid, None));
-        self.actions.iter_mut().for_each(|(_, names)| names.meet(tid, None));
+        if self.timelines.is_some() || self.actions.is_some() {
+            self.names.meet(tid);
+        }
         let slack = if self.threads[number].has_slack { slack } else { Span::ZERO };
         self.tracer.follow(tid, slack).map_err(|reason| Box::new(refusal(self.tracer.tier().name(), reason)))
     }
@@ -136,15 +138,16 @@ impl<'a> TurnJoiner<'a> {
     fn handle_late(&mut self, now: MonotonicTime) -> Vec<Line> {
         for thread in &mut self.threads {
             for wakeup in thread.joiner.take_late() {
-                if let Some(timelines) = &mut self.timelines {
-                    timelines.saw(thread.condition, thread.tid, &wakeup, now);
+                let late = self.names.name(thread.condition, thread.tid, wakeup);
+                if let Some(actions) = &mut self.actions {
+                    actions.take(&late, now);
                 }
-                if let Some((actions, names)) = &mut self.actions {
-                    actions.take(&names.name(thread.condition, thread.tid, &wakeup), now);
+                if let Some(timelines) = &mut self.timelines {
+                    timelines.saw(late, now);
                 }
             }
         }
-        self.actions.iter_mut().for_each(|(actions, _)| actions.look(now));
+        self.actions.iter_mut().for_each(|actions| actions.look(now));
         let lines = self.timelines.as_mut().map_or_else(Vec::new, |timelines| timelines.look(now));
         self.update_late_threshold();
         lines
@@ -153,7 +156,7 @@ impl<'a> TurnJoiner<'a> {
     /// Updates the threshold from which a late wake-up gets a timeline, and actions. With both, the two are the same.
     fn update_late_threshold(&mut self) {
         let of_timelines = self.timelines.as_ref().map(|timelines| timelines.late_above());
-        let above = of_timelines.or_else(|| self.actions.as_ref().map(|(actions, _)| actions.above()));
+        let above = of_timelines.or_else(|| self.actions.as_ref().map(|actions| actions.above()));
         let Some(above) = above.map(Latency::from_span) else { return };
         self.threads.iter_mut().for_each(|thread| thread.joiner.collect_above(above));
     }

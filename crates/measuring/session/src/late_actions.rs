@@ -54,7 +54,7 @@ impl FromStr for LateAction {
 }
 
 /// What was late, as JSON; called only for commands.
-pub type LateJson<'a> = dyn Fn() -> serde_json::Result<Vec<u8>> + 'a;
+type LateJson<'a> = dyn Fn() -> serde_json::Result<Vec<u8>> + 'a;
 
 /// Runs actions: the commands of one late wake-up at a time.
 #[derive(Debug, Default)]
@@ -156,13 +156,17 @@ impl LateActions {
         self.runner.look(now);
     }
 
-    /// The run is over; returns a caveat about commands that were not run.
-    pub fn end(&mut self) -> Option<Caveat> {
+    /// A caveat about commands that were not run.
+    pub fn left_out(&self) -> Option<Caveat> {
+        let count = self.runner.left_out;
+        (count > 0).then_some(Caveat::CommandsLeftOut { count })
+    }
+
+    /// The run is over: waits for the commands of the wake-up that ended it.
+    pub fn finish(&mut self) {
         if self.has_stopped {
             self.runner.finish();
         }
-        let count = self.runner.left_out;
-        (count > 0).then_some(Caveat::CommandsLeftOut { count })
     }
 }
 
@@ -181,6 +185,7 @@ impl Drop for ActionRunner {
 fn input(late: &LateJson<'_>) -> io::Result<Stdio> {
     let mut file = File::from(memfd_create("late", MemfdFlags::CLOEXEC)?);
     file.write_all(&late()?)?;
+    file.write_all(b"\n")?;
     file.rewind()?;
     Ok(file.into())
 }
@@ -249,8 +254,12 @@ mod tests {
         let mut actions = ActionRunner::default();
         assert!(!actions.take(&[command], &json(&incident()), at(0)));
         wait_until("it was run", || file.exists());
-        let received: Incident = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-        assert_eq!(received, incident());
+        let received = std::fs::read_to_string(file).unwrap();
+        assert_eq!(serde_json::from_str::<Incident>(&received).unwrap(), incident());
+        assert!(
+            received.ends_with("}\n") && received.lines().count() == 1,
+            "a line, so that files can be added to"
+        );
     }
 
     /// The recorder raises its own priority to end, and lowers it in quiet times.

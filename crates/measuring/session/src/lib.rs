@@ -40,7 +40,7 @@ pub use applied_load::apply_load;
 pub use environment::Environment;
 pub use error::{GuestsError, SessionError};
 pub use guests::{Bootable, Boots, GuestOutput, Guests, HostChoices, Rounds, failed};
-pub use late_actions::{ActionRunner, LateAction, LateActions, LateJson};
+pub use late_actions::{ActionRunner, LateAction, LateActions};
 pub use measure_adaptive::{AdaptiveParts, measure_in_steps};
 pub use policy_advice::for_policy;
 pub use recorder::{Intake, Recorder, date_and_time, header};

@@ -311,7 +311,7 @@ impl<T: Intake> Session<T> {
         let disturbances = self.disturbances.caveats(&self.recorder.analysis().header.system);
         let missing = self.wakeups.take().and_then(WakeupFile::close);
         let timelines = self.tracing.as_ref().and_then(Tracing::missing_timelines);
-        let commands = self.tracing.as_mut().and_then(Tracing::end_actions);
+        let commands = self.tracing.as_ref().and_then(Tracing::commands_left_out);
         let caveats = not_restored.chain(disturbances).chain(missing).chain(timelines).chain(commands);
         caveats.for_each(|caveat| self.recorder.caveat(caveat));
         self.recorder.end(Some(how))

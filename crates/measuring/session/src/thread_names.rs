@@ -1,4 +1,4 @@
-//! Names of threads, looked up once for each timeline.
+//! Names of the threads of a turn, each looked up once.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ struct ThreadName {
 pub(crate) struct ThreadNames {
     root: Root,
     cache: HashMap<u32, ThreadName>,
-    /// Names from when a thread was announced: it may have ended when it is named in a timeline.
+    /// Names from when a thread started: it may have ended when it was late.
     announced: HashMap<u32, ThreadName>,
 }
 
@@ -30,37 +30,24 @@ impl ThreadNames {
         Self { root, cache: HashMap::new(), announced: HashMap::new() }
     }
 
-    /// Forgets the cached names, because threads may have changed theirs.
-    pub(crate) fn forget(&mut self) {
-        self.cache.clear();
-    }
-
-    /// Announces a thread with its process and name; `None`: they are looked up now.
-    pub(crate) fn meet(&mut self, tid: u32, called: Option<(u32, &str)>) {
-        let announced = self.announced.get(&tid).zip(called);
-        if announced.is_some_and(|(name, (pid, thread))| name.pid == pid && name.thread == thread) {
-            return;
-        }
+    /// Looks up the names of a thread that starts.
+    pub(crate) fn meet(&mut self, tid: u32) {
         if self.announced.len() >= MAX_THREADS {
             self.announced.clear();
         }
-        let name = called.map_or_else(
-            || look(&self.root, tid),
-            |(pid, thread)| ThreadName { pid, thread: thread.to_owned(), process: comm(&self.root, pid) },
-        );
-        self.announced.insert(tid, name);
+        self.announced.insert(tid, look(&self.root, tid));
     }
 
     /// Adds the names of its thread to a wake-up, as far as they are known.
-    pub(crate) fn name(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown) -> LateWakeup {
+    pub(crate) fn name(&mut self, condition: u32, tid: u32, wakeup: WakeupBreakdown) -> LateWakeup {
         if self.cache.len() >= MAX_THREADS {
-            self.forget();
+            self.cache.clear();
         }
         let Self { root, cache, announced } = self;
         let current = cache.entry(tid).or_insert_with(|| look(root, tid));
         let name = if current.thread.is_empty() { announced.get(&tid).unwrap_or(current) } else { current };
         let ThreadName { pid, thread, process } = name.clone();
-        LateWakeup { condition, tid, pid, thread, process, idle_cpu: None, wakeup: wakeup.clone() }
+        LateWakeup { condition, tid, pid, thread, process, idle_cpu: None, wakeup }
     }
 }
 
@@ -93,17 +80,14 @@ mod tests {
         process(6, "server", 6);
         process(7, "worker", 6);
         let mut names = ThreadNames::below(Root::at(folder.path()));
-        names.meet(7, None);
-        names.meet(8, Some((6, "short")));
+        names.meet(7);
         fs::remove_dir_all(folder.path().join("proc/7")).unwrap();
-        names.forget();
         let mut name = |tid| {
-            let wakeup = names.name(0, tid, &late(1, 1).wakeup);
+            let wakeup = names.name(0, tid, late(1, 1).wakeup);
             (wakeup.thread, wakeup.pid, wakeup.process)
         };
         assert_eq!(name(6), ("server".into(), 6, "server".into()));
         assert_eq!(name(7), ("worker".into(), 6, "server".into()));
-        assert_eq!(name(8), ("short".into(), 6, "server".into()));
         assert_eq!(name(9), (String::new(), 0, String::new()));
     }
 }

@@ -62,9 +62,9 @@ impl Tracing {
         self.late_actions = Some(actions);
     }
 
-    /// Ends the actions; returns a caveat about commands that were not run.
-    pub(crate) fn end_actions(&mut self) -> Option<Caveat> {
-        self.late_actions.as_mut().and_then(LateActions::end)
+    /// Caveat about commands that were not run.
+    pub(crate) fn commands_left_out(&self) -> Option<Caveat> {
+        self.late_actions.as_ref().and_then(LateActions::left_out)
     }
 
     /// Caveat about timelines that were not written.

@@ -330,8 +330,7 @@ impl WatchSession {
         for late in attachment.followed.take_late(&mut attachment.threads) {
             *has_stopped |= late_actions.as_mut().is_some_and(|actions| actions.take(&late, now));
             for timelines in timelines.iter_mut() {
-                timelines.meet(late.tid, Some((late.pid, &late.thread)));
-                timelines.saw(late.condition, late.tid, &late.wakeup, now);
+                timelines.saw(late.clone(), now);
             }
         }
         late_actions.iter_mut().for_each(|actions| actions.look(now));
@@ -459,9 +458,10 @@ impl WatchSession {
         }
         let spans = self.attachment.loops.as_ref().map_or_else(Vec::new, MarkedLoops::unmeasured_spans);
         span_caveats(&spans).into_iter().for_each(|caveat| self.recorder.caveat(caveat));
-        let commands = self.late_actions.as_mut().and_then(LateActions::end);
+        let commands = self.late_actions.as_ref().and_then(LateActions::left_out);
         commands.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
         let analysis = self.recorder.end(Some(how));
+        self.late_actions.iter_mut().for_each(LateActions::finish);
         let no_data_reason = self.attachment.no_tracer_reason.filter(|_| analysis.outcomes().is_empty());
         WatchOutcome { analysis, no_data_reason }
     }

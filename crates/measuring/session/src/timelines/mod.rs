@@ -18,13 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::sched;
 use howlate_model::{
-    Caveat, CpuTimeline, LateWakeup, Line, MonotonicTime, Span, TimelineFile, TracerRefusal, WakeupBreakdown,
+    Caveat, CpuTimeline, LateWakeup, Line, MonotonicTime, Span, TimelineFile, TracerRefusal,
 };
-use howlate_procfs::Root;
 use howlate_recording::TimelineFiles;
 use howlate_trace::CpuHistory;
-
-use crate::thread_names::ThreadNames;
 
 use self::files::RunTimelines;
 pub use self::keep::Keep;
@@ -42,7 +39,6 @@ pub struct Timelines {
     window: Option<TimelineWindow>,
     /// The latest wake-up after the window and before it was written.
     next: Option<LateWakeup>,
-    names: ThreadNames,
     /// Set to request a timeline of the last seconds.
     requested: Arc<AtomicBool>,
     too_late: u64,
@@ -72,7 +68,6 @@ impl Timelines {
             above,
             window: None,
             next: None,
-            names: ThreadNames::below(Root::live()),
             requested: Arc::clone(requested),
             too_late: 0,
         })
@@ -90,22 +85,16 @@ impl Timelines {
         Ok(())
     }
 
-    /// Announces a thread with its process and name; `None`: they are looked up now.
-    pub fn meet(&mut self, tid: u32, called: Option<(u32, &str)>) {
-        self.names.meet(tid, called);
-    }
-
     /// Lateness above which wake-ups must be passed to `saw`.
     pub fn late_above(&self) -> Span {
         self.above.or_else(|| self.files.least()).unwrap_or(Span::ZERO)
     }
 
-    /// Adds a late wake-up of a thread of `condition`.
-    pub fn saw(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown, now: MonotonicTime) {
-        if !self.runs || lateness(wakeup.latency) <= self.late_above() {
+    /// Adds a late wake-up.
+    pub fn saw(&mut self, late_wakeup: LateWakeup, now: MonotonicTime) {
+        if !self.runs || lateness(late_wakeup.wakeup.latency) <= self.late_above() {
             return;
         }
-        let late_wakeup = self.names.name(condition, tid, wakeup);
         match &mut self.window {
             Some(window) => {
                 let later = window.add(late_wakeup).into_iter().chain(self.next.take());
@@ -147,7 +136,6 @@ impl Timelines {
         let mut lines = Vec::new();
         while let Some(window) = self.window.take_if(|window| until >= window.until) {
             lines.extend(self.write(window, now).map(line));
-            self.names.forget();
             if let Some(next) = self.next.take() {
                 self.open(next, now);
             }

@@ -76,7 +76,9 @@ fn slices(slice: &LateSlice<'_>, tracks: &mut WaitedTracks) -> Vec<ProtobufMessa
     let mut all = vec![begin(track, slice.from, &slice.name)];
     let mut from = slice.from;
     for (place, part) in slice.parts.iter().enumerate() {
-        let arrives = steps.iter().filter(|(_, step)| step.to.is_none() && step.part == place);
+        let arrives = steps.iter().filter(|(_, step)| {
+            step.to.is_none() && waited.get(step.from).is_some_and(|from| from.parts.end == place)
+        });
         let event = slice_event(&part_name(part));
         let event = arrives.fold(event, |event, (id, _)| event.fixed(FLOW_TO, *id));
         all.push(track_event(track, from, event));

@@ -68,10 +68,10 @@ impl DrawnLanes {
         for step in path_steps(parts, &waited) {
             let lane_of = |stretch: usize| waited.get(stretch).and_then(|stretch| lanes.get(stretch.thread));
             let to = step.to.map_or(Some(&own), lane_of);
-            let at = parts.get(step.part).map(|part| part.from);
-            let ends = waited.get(step.from).and_then(|stretch| parts.get(stretch.parts.clone())?.last());
-            if let (Some(from), Some(&to), Some(at), Some(last)) = (lane_of(step.from), to, at, ends) {
-                self.arrow((*from, last.from), (to, at));
+            let end = waited.get(step.from).map_or(0, |stretch| stretch.parts.end);
+            let (last, next) = (parts.get(end.saturating_sub(1)), parts.get(end));
+            if let (Some(from), Some(&to), Some(last), Some(next)) = (lane_of(step.from), to, last, next) {
+                self.arrow((*from, last.from), (to, next.from));
             }
         }
     }
