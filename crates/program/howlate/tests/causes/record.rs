@@ -448,7 +448,7 @@ fn the_worst_have_a_timeline_and_a_command_is_told_of_each() {
     let Some((folder, _alone)) = place() else { return };
     let (out, command_output) = (folder.path().join("kept"), folder.path().join("told"));
     let at = out.to_str().unwrap();
-    let command = format!("cat >> {0}; echo >> {0}", command_output.display());
+    let command = format!("cat >> {}", command_output.display());
     let chosen = ["--late-above", LATE, "--process", "victim", "--at-most", "2/h", "--on-late", &command];
     let mut recorder = RecorderProcess::start(&[&["record", "--out", at], &chosen[..]].concat());
     let all_made = held_up_and_recorded(at);
