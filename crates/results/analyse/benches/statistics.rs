@@ -68,6 +68,7 @@ fn main() -> ExitCode {
     if is_selected("merged") {
         for series in machines() {
             show(series, merged(series, 10, 10_000, seeds()));
+            show(series, merged(series, 10, 30_000, seeds()));
         }
     }
     if is_selected("gate") {
@@ -82,7 +83,7 @@ fn main() -> ExitCode {
             }
         }
         if is_selected("single") {
-            for wakeups in [10_000, 60_000] {
+            for wakeups in [10_000, 60_000, 300_000] {
                 show(series, single(series, wakeups, seeds()));
             }
         }

@@ -63,7 +63,9 @@ pub use outcome::Outcome;
 pub use plot_buckets::{LatencyColumn, LatencyColumns, equal_columns};
 pub use ranking::{GapCost, IdleCost, RankedMechanism, Ranking, gap_costs, idle_costs, rankings};
 pub use ratio::{Ratio, ratio};
-pub use return_period::{LargerLatencies, LargerRates, larger_latencies, slowest_covered};
+pub use return_period::{
+    LargerLatencies, LargerRates, larger_latencies, slowest_covered, slowest_covered_beyond_p99,
+};
 pub use summary::Summary;
 pub use timeline::{TimeSlice, Timeline, TurnPeriod};
 pub use turn_numbers::TurnNumber;

@@ -24,7 +24,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
         title: title(entries),
         about: "Latency by percentile; each step to the right leaves a tenth of the wake-ups. \
                 The best and the worst have bands: 95 % intervals, for what changes within a hundredth \
-                of the run; a run that is too short for one, or for how slowly the machine changes, has none. Missed periods count with the latency they would have had."
+                of the run, and beyond p99 within a three-hundredth; a run that is too short for one, or for how slowly the machine changes, has none. Missed periods count with the latency they would have had."
             .to_owned(),
         left_out: None,
         panels: panels.iter().map(|panels| panel(panels, scale, deadline::common(entries))).collect(),

@@ -9,10 +9,11 @@ use super::recording::{SimulatedRun, track};
 use super::series::{LatencyGenerator, Series};
 use super::tally::{Observation, Scope, StatementTally, run_trials};
 use crate::compare::{Maximum, Track};
-use crate::{Interval, Outcome, curve, larger_latencies};
+use crate::{Interval, Outcome, curve, larger_latencies, slowest_covered_beyond_p99};
 
-/// Reference wake-ups for each trial; at least those of a hundred trials.
-const REFERENCE_WAKEUPS: usize = 4_000;
+/// Reference wake-ups for each trial: of a thousand trials, so many that what one in a million exceeds is known on a machine that
+/// wanders over a second.
+const REFERENCE_WAKEUPS: usize = 40_000;
 /// Reference machines: a slowly drifting series has a different level on each.
 const MACHINES: usize = 4_000;
 /// Reference wake-ups of series with bursts, which occur once in twenty thousand wake-ups.
@@ -33,7 +34,7 @@ impl SeriesTruth {
     pub(crate) fn new(series: Series, trials: u64) -> Self {
         let wakeups = match series {
             Series::Bursts(_) | Series::Sawtooth(_) => REFERENCE_WAKEUPS_WITH_BURSTS,
-            _ => REFERENCE_WAKEUPS * trials.max(100) as usize,
+            _ => REFERENCE_WAKEUPS * trials as usize,
         };
         let mut all = Distribution::default();
         let mut worst: Vec<i64> = Vec::new();
@@ -79,13 +80,13 @@ impl SeriesTruth {
 pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTally> {
     let truth = SeriesTruth::new(series, seeds.end - seeds.start);
     let rates = ClusterRates::new(series);
-    let (name, scope) = (format!("{} s alone", wakeups / 1_000), scope_of(series, wakeups));
+    let (name, scopes) = (format!("{} s alone", wakeups / 1_000), RunScopes::new(series, wakeups));
     run_trials(seeds, |seed| {
         let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let mut track = track(1);
         machine.turn(0, 0, wakeups, 0.0).iter().for_each(|line| track.add(line));
-        let mut observations = statements(&track, scope, &truth, seed);
-        observations.extend(later_per_hour(&track, scope, &rates));
+        let mut observations = statements(&track, scopes, &truth, seed);
+        observations.extend(later_per_hour(&track, scopes.run, &rates));
         observations
             .into_iter()
             .map(|(text, required, holds)| (format!("{name}: {text}"), required, holds))
@@ -96,8 +97,8 @@ pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementT
 /// Tests the same statements about several recordings that were merged, each of another time.
 pub fn merged(series: Series, recordings: u64, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTally> {
     let truth = SeriesTruth::new(series, seeds.end - seeds.start);
-    let (name, scope) =
-        (format!("{recordings} of {} s merged", wakeups / 1_000), scope_of(series, recordings * wakeups));
+    let name = format!("{recordings} of {} s merged", wakeups / 1_000);
+    let scopes = RunScopes::new(series, recordings * wakeups);
     run_trials(seeds, |seed| {
         let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
         let mut track = track(1);
@@ -105,26 +106,37 @@ pub fn merged(series: Series, recordings: u64, wakeups: u64, seeds: Range<u64>) 
             machine.latencies = LatencyGenerator::new(series, 5_000_000 + recordings * seed + number);
             machine.turn(0, round, wakeups, 0.0).iter().for_each(|line| track.add(line));
         }
-        let observations = statements(&track, scope, &truth, seed).into_iter();
+        let observations = statements(&track, scopes, &truth, seed).into_iter();
         observations.map(|(text, required, holds)| (format!("{name}: {text}"), required, holds)).collect()
     })
 }
 
-fn scope_of(series: Series, wakeups: u64) -> Scope {
-    Scope::of_run(series, Span::from_millis(wakeups))
+/// What the statements about a run cover.
+#[derive(Clone, Copy)]
+struct RunScopes {
+    run: Scope,
+    /// For percentiles beyond p99.
+    tail: Scope,
+}
+
+impl RunScopes {
+    fn new(series: Series, wakeups: u64) -> Self {
+        let run = Span::from_millis(wakeups);
+        Self { run: Scope::of_run(series, run), tail: Scope::within(series, slowest_covered_beyond_p99(run)) }
+    }
 }
 
 /// The intervals of the percentiles, and the bound of the maximum.
-fn statements(track: &Track, scope: Scope, truth: &SeriesTruth, seed: u64) -> Vec<Observation> {
+fn statements(track: &Track, scopes: RunScopes, truth: &SeriesTruth, seed: u64) -> Vec<Observation> {
     let outcome = &track.analysis.outcomes()[0];
     let mut observations = Vec::new();
     for (name, quantile, interval) in intervals(outcome) {
         observations.push((format!("has an interval, {name}"), None, interval.is_some()));
         let contains = interval.map(|interval| truth.is_in(interval, quantile));
         observations
-            .extend(contains.map(|contains| scope.observation(format!("interval, {name}"), contains)));
+            .extend(contains.map(|contains| scopes.run.observation(format!("interval, {name}"), contains)));
     }
-    observations.extend(bands(outcome, scope, truth));
+    observations.extend(bands(outcome, scopes, truth));
     let max = outcome.latency().max().unwrap_or_default();
     let bounds = |one_in: u64| truth.share_beyond(max) <= 1.0 / one_in.max(1) as f64;
     let bound = outcome.bound().map(|bound| bound.one_in);
@@ -132,19 +144,21 @@ fn statements(track: &Track, scope: Scope, truth: &SeriesTruth, seed: u64) -> Ve
         .and_then(|maximum| maximum.later_at_most_one_in);
     observations.push(("has a bound of the maximum".to_owned(), None, bound.is_some()));
     let holds = bound.map(bounds);
-    observations.extend(holds.map(|holds| scope.observation("bound of the maximum".to_owned(), holds)));
+    observations.extend(holds.map(|holds| scopes.run.observation("bound of the maximum".to_owned(), holds)));
     let holds = bound_in_compare.map(bounds);
-    observations.extend(holds.map(|holds| scope.observation("the same in compare".to_owned(), holds)));
+    observations.extend(holds.map(|holds| scopes.run.observation("the same in compare".to_owned(), holds)));
     let independent = crate::exceeded_at_most(outcome.count()).is_some_and(bounds);
     observations.push(("bound, were they independent".to_owned(), None, independent));
     observations
 }
 
 /// The bands of the percentile curve.
-fn bands(outcome: &Outcome, scope: Scope, truth: &SeriesTruth) -> Vec<Observation> {
+fn bands(outcome: &Outcome, scopes: RunScopes, truth: &SeriesTruth) -> Vec<Observation> {
     let points = curve(outcome, true);
     let mut observations = Vec::new();
-    for (name, tail) in [("p90", 0.1), ("p99", 0.01), ("p99.9", 0.001)] {
+    for (name, tail, scope) in
+        [("p90", 0.1, scopes.run), ("p99", 0.01, scopes.run), ("p99.9", 0.001, scopes.tail)]
+    {
         let point = points.iter().find(|point| (point.tail / tail - 1.0).abs() < 1e-6);
         let interval = point.and_then(|point| point.interval);
         observations.push((format!("has a band, {name}"), None, interval.is_some()));
