@@ -28,6 +28,8 @@ pub enum CauseKind {
     TimerSlack,
     /// The CPU was idle and had to leave that state; in a virtual machine the hypervisor's part is in it.
     IdleExit,
+    /// The thread was ready and its CPU ran idle: the scheduler, a program of BPF (sched_ext), did not let it run.
+    Scheduler,
     /// The handler of another interrupt.
     Interrupt,
     /// A softirq of the kernel, by its name.
@@ -71,6 +73,7 @@ impl CauseKind {
             Self::DeadlineBudget => "deadline_budget",
             Self::TimerSlack => "timer_slack",
             Self::IdleExit => "idle_exit",
+            Self::Scheduler => "scheduler",
             Self::Interrupt => "interrupt",
             Self::Softirq => "softirq",
             Self::Thread => "thread",

@@ -199,6 +199,9 @@ pub struct TracedSleep {
     /// Whether its `SCHED_DEADLINE` runtime was used up when it was woken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub out_of_runtime: bool,
+    /// Whether a scheduler of BPF (sched_ext) decided when it got a CPU.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bpf_scheduled: bool,
     /// When its idle CPU took the wake-up interrupt (IPI) from another CPU; `None` if the CPU was not idle, needed no interrupt, or
     /// that was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,6 +268,7 @@ impl TracedSleep {
             throttled: false,
             rt_throttled: false,
             out_of_runtime: false,
+            bpf_scheduled: false,
             called: None,
             next_timer: None,
             stolen: None,

@@ -177,6 +177,7 @@ pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
         CauseKind::DeadlineBudget => "its deadline runtime, used up".to_owned(),
         CauseKind::TimerSlack => "timer slack".to_owned(),
         CauseKind::IdleExit => "leaving idle".to_owned(),
+        CauseKind::Scheduler => "left idle by the scheduler".to_owned(),
         CauseKind::Interrupt => format!("interrupt {name}"),
         CauseKind::Softirq => format!("softirq {name}"),
         CauseKind::Thread if name.is_empty() => "other threads".to_owned(),

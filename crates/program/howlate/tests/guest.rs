@@ -11,6 +11,8 @@ mod guest_init;
 mod guest_record;
 
 mod guest_requests;
+#[path = "guest_scheduler/mod.rs"]
+mod guest_scheduler;
 #[path = "guest_undisturbed/mod.rs"]
 mod undisturbed;
 

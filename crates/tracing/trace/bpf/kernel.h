@@ -69,6 +69,11 @@ struct sched_info {
 	unsigned long long run_delay, last_arrival, last_queued;
 } KERNEL;
 
+/* Of Linux 6.12 on, if it has sched_ext. */
+struct sched_ext_entity {
+	unsigned int flags; /* 1 (SCX_TASK_QUEUED): ready or running, and scheduled by a program of BPF */
+} KERNEL;
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid, prio, static_prio;
@@ -81,6 +86,7 @@ struct task_struct {
 	struct sched_rt_entity rt;
 	struct sched_dl_entity dl;
 	struct sched_info sched_info;
+	struct sched_ext_entity scx;
 	struct task_struct *group_leader, *real_parent;
 	char comm[16];
 } KERNEL;

@@ -342,7 +342,7 @@ static __always_inline void describe(struct whose *w, struct task_struct *p)
 	w->policy = BPF_CORE_READ(p, policy);
 	w->priority = BPF_CORE_READ(p, rt_priority);
 	w->nice = BPF_CORE_READ(p, static_prio) - NICE_0;
-	w->pad = 0;
+	w->bpf_scheduled = is_scheduled_by_bpf(p);
 	bpf_probe_read_kernel(w->comm, sizeof(w->comm), p->comm);
 	struct task_struct *leader = BPF_CORE_READ(p, group_leader);
 	bpf_probe_read_kernel(w->process, sizeof(w->process), leader->comm);

@@ -45,7 +45,7 @@ struct whose {
 	__u32 tid, tgid, uid, cpu;
 	__u32 policy, priority;
 	__s32 nice;
-	__u32 pad;
+	__u32 bpf_scheduled; /* a program of BPF decides when it runs */
 	char comm[16], process[16];
 };
 

@@ -26,3 +26,9 @@ static __always_inline u64 account_of(struct task_struct *p)
 {
 	return bpf_core_field_exists(p->se.sum_exec_runtime) ? p->se.sum_exec_runtime : 0;
 }
+
+/* Whether a program of BPF decides when it runs (sched_ext); it is ready or running. */
+static __always_inline u32 is_scheduled_by_bpf(struct task_struct *p)
+{
+	return bpf_core_field_exists(p->scx) && p->scx.flags & 1;
+}

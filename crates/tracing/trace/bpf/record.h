@@ -55,6 +55,7 @@ enum flags {
 	RT_THROTTLED = 32,
 	REAL_TIME_THREAD = 64, /* it is one itself */
 	OUT_OF_RUNTIME = 128, /* its SCHED_DEADLINE runtime was used up when it was woken */
+	BPF_SCHEDULED = 256, /* a program of BPF decided when it got a CPU */
 };
 
 struct record {

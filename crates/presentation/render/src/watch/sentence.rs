@@ -156,6 +156,7 @@ fn reason(family: &Family) -> Option<String> {
         CauseKind::Softirq => format!("softirq {name} had the CPU"),
         CauseKind::OtherTimers => "other timers were served first".to_owned(),
         CauseKind::IdleExit => "its CPU had to leave an idle state".to_owned(),
+        CauseKind::Scheduler => "the scheduler let its CPU run idle while it was ready".to_owned(),
         CauseKind::TimerSlack => "the kernel may delay its timers by their slack".to_owned(),
         CauseKind::Throttled => "its control group had used up its quota".to_owned(),
         CauseKind::LongWork if family.cause.part == Some(Part::AtWork) => {

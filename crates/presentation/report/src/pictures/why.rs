@@ -32,7 +32,9 @@ pub(super) const fn hue(kind: Cause) -> Hue {
         Cause::Kernel | Cause::Migration => Hue::Series(0),
         Cause::Thread => Hue::Series(1),
         Cause::Interrupt | Cause::Softirq | Cause::OtherTimers => Hue::Series(2),
-        Cause::Stopped | Cause::Throttled | Cause::RtThrottled | Cause::DeadlineBudget => Hue::Series(3),
+        Cause::Stopped | Cause::Throttled | Cause::RtThrottled | Cause::DeadlineBudget | Cause::Scheduler => {
+            Hue::Series(3)
+        }
         Cause::TimerSlack
         | Cause::LateArming
         | Cause::LongWork

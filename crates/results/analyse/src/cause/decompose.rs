@@ -110,7 +110,7 @@ pub(super) fn decompose_awake(wakeup: Wakeup, before: &TracedSleep) -> Decompose
     let mut line = TimeLine::from_wakeup(wakeup);
     for lost in &before.lost {
         line.cut_as_far(lost.from, Charge::kernel(Part::Sending));
-        line.cut_as_far(lost.until, charge_for_loss(lost, &before.lost));
+        line.cut_as_far(lost.until, charge_for_loss(lost, before));
     }
     let sending = rest(before, Charge::kernel(Part::Sending));
     let (wakeup, clamped) = line.end(wakeup, Some(before.cpu), sending);
@@ -226,7 +226,7 @@ fn delivery(interrupted: &CpuHolder, length: Span) -> Charge {
 fn cut_run(line: &mut TimeLine, sleep: &TracedSleep) {
     for lost in &sleep.lost {
         line.cut_as_far(lost.from, until_lost(sleep, lost.from));
-        line.cut_as_far(lost.until, charge_for_loss(lost, &sleep.lost));
+        line.cut_as_far(lost.until, charge_for_loss(lost, sleep));
     }
     if let Some(fault) = sleep.first_fault {
         line.cut_as_far(fault, Charge::kernel(Part::Return));

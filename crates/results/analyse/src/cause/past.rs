@@ -164,7 +164,7 @@ pub(super) fn cut_past_sleep(line: &mut TimeLine, past: &PastSleep, running: Cau
     wait(line, sleep);
     for lost in &sleep.lost {
         line.cut_as_far(lost.from, runs());
-        line.cut_as_far(lost.until, charge_for_loss(lost, &sleep.lost));
+        line.cut_as_far(lost.until, charge_for_loss(lost, sleep));
     }
     // Others had its CPU as well, at unknown times.
     let rest = if sleep.lost_more > 0 { CauseKind::Undetermined } else { running };

@@ -6,7 +6,7 @@
 use howlate_model::FindingId::{
     self, CpuDmaLatency, CpuQuota, FairServer, Hypervisor, IdleStates, InterruptAffinity, IsolatedCpus,
     MemoryLock, NicePermission, NohzFull, NumaBalancing, Preemption, RealtimePermission, RtGroupScheduling,
-    RtThrottling, Steal, Swap, TimerSlack, TransparentHugePages,
+    RtThrottling, SchedExt, Steal, Swap, TimerSlack, TransparentHugePages,
 };
 use howlate_model::{CauseKind, Finding, Part, Policy, Priority, Remedy, Verdict};
 
@@ -30,6 +30,8 @@ fn findings_against(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         // Real-time threads have none: timerslack_ns(5) in proc(5).
         CauseKind::TimerSlack if !is_realtime => &[TimerSlack],
         CauseKind::IdleExit => &[CpuDmaLatency, IdleStates],
+        // Real-time threads are none of its: Documentation/scheduler/sched-ext.rst.
+        CauseKind::Scheduler => &[SchedExt, RtGroupScheduling, RealtimePermission],
         CauseKind::Interrupt if is_device_interrupt(cause) => &[InterruptAffinity],
         CauseKind::Softirq if DEVICE_SOFTIRQS.contains(&cause.name()) => &[InterruptAffinity],
         // Callbacks of RCU are run elsewhere for CPUs that `rcu_nocbs=` names, as those of `nohz_full=` are:

@@ -6,7 +6,7 @@ use howlate_model::{
     CauseKind, CpuHolder, CpuLoss, HolderKind, MonotonicTime, Occupant, Part, SleepState, Span, TracedSleep,
 };
 
-use super::plausible_durations::OWN_WAY;
+use super::plausible_durations::{LEAVING_IDLE, OWN_WAY};
 use super::time_line::{Charge, TimeLine};
 
 /// A normal thread that got the CPU ahead of a real-time one gives way to the next as to any other, if the kernel has moved the
@@ -37,7 +37,7 @@ pub(super) fn blocked(asleep: &SleepState) -> Charge {
 /// Cuts from being runnable to being switched in, by what had the CPU.
 pub(super) fn wait(line: &mut TimeLine, sleep: &TracedSleep) {
     if let (Some(called), Some(switched_in), true) = (sleep.called, sleep.switched_in, was_idle(sleep)) {
-        line.cut_as_far(called, Charge::from_wakeup(Part::Called, CauseKind::IdleExit));
+        line.cut_as_far(called, idle(Part::Called, sleep, called.since(line.cursor()), true));
         line.cut_as_far(switched_in, Charge::kernel(Part::Waiting));
     }
     if let Some(switched_in) = sleep.switched_in {
@@ -99,6 +99,9 @@ fn was_idle(sleep: &TracedSleep) -> bool {
 
 /// Cause of an occupant's time; `ahead` is the time that normal threads had the CPU ahead of a real-time one.
 fn charge_for_occupant(occupant: &Occupant, waiting: &TracedSleep, ahead: Span) -> Charge {
+    let is_last = |from: MonotonicTime| {
+        waiting.switched_in.is_none_or(|switched_in| from.plus(occupant.ns).plus(SWITCH_TIME) >= switched_in)
+    };
     // A thread without CPU budget waits for time, whatever has the CPU meanwhile.
     if waiting.rt_throttled {
         Charge::from_wakeup(Part::Waiting, CauseKind::RtThrottled)
@@ -106,9 +109,19 @@ fn charge_for_occupant(occupant: &Occupant, waiting: &TracedSleep, ahead: Span) 
         Charge::from_wakeup(Part::Waiting, CauseKind::DeadlineBudget)
     } else if waiting.throttled {
         quota(Part::Waiting, &occupant.who)
+    } else if occupant.who.holder == HolderKind::Idle {
+        idle(Part::Waiting, waiting, occupant.ns, occupant.from.is_none_or(is_last))
     } else {
         charge_for_ordinary(Part::Waiting, &occupant.who, ahead)
     }
+}
+
+/// Cause of idle time in the wait for the CPU. The kernel's own schedulers let no CPU run idle that has a thread ready, so that all
+/// of it is for leaving idle. A scheduler of BPF may: of its threads, only the last stretch can be that, unless it is too long.
+fn idle(part: Part, waiting: &TracedSleep, length: Span, is_last: bool) -> Charge {
+    let leaves = is_last && length <= LEAVING_IDLE;
+    let kind = if waiting.bpf_scheduled && !leaves { CauseKind::Scheduler } else { CauseKind::IdleExit };
+    Charge::from_wakeup(part, kind)
 }
 
 /// What had the CPU is the cause, unless normal threads kept a real-time one waiting for longer than a switch takes, `ahead` in
@@ -147,20 +160,21 @@ fn quota(part: Part, who: &CpuHolder) -> Charge {
     Charge::from_wakeup(part, CauseKind::Throttled).named(group)
 }
 
-/// Cause of `lost`, one of the intervals `all` in which the CPU was lost.
-pub(super) fn charge_for_loss(lost: &CpuLoss, all: &[CpuLoss]) -> Charge {
-    Charge { merged: lost.merged, ..charge_for_taker(lost, all) }
+/// Cause of `lost`, one of the intervals in which `sleep` says that the CPU was lost again.
+pub(super) fn charge_for_loss(lost: &CpuLoss, sleep: &TracedSleep) -> Charge {
+    Charge { merged: lost.merged, ..charge_for_taker(lost, sleep) }
 }
 
-fn charge_for_taker(lost: &CpuLoss, all: &[CpuLoss]) -> Charge {
+fn charge_for_taker(lost: &CpuLoss, sleep: &TracedSleep) -> Charge {
     let who = &lost.to;
     if lost.throttled || who.holder == HolderKind::Quota {
         return quota(Part::LostAgain, who);
     }
     if who.holder == HolderKind::Server {
-        return charge_for_ordinary(Part::LostAgain, who, ahead_in(lost, all));
+        return charge_for_ordinary(Part::LostAgain, who, ahead_in(lost, &sleep.lost));
     }
     let kind = match who.holder {
+        HolderKind::Idle if sleep.bpf_scheduled => CauseKind::Scheduler,
         HolderKind::Idle | HolderKind::NotSeen | HolderKind::Quota => CauseKind::Undetermined,
         HolderKind::Budget => CauseKind::DeadlineBudget,
         HolderKind::Thread | HolderKind::Server | HolderKind::RealTimeThread => {

@@ -101,6 +101,8 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, struct 
 	} else if (s->stage == RUNS || s->stage == NEVER_LEFT) {
 		had_lost_unseen(s, p, now);
 	}
+	if (is_scheduled_by_bpf(p))
+		r->flags |= BPF_SCHEDULED;
 	s->got = now;
 	s->account = account_of(p);
 }

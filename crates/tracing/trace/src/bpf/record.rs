@@ -19,6 +19,7 @@ const THROTTLED: u32 = 16;
 const RT_THROTTLED: u32 = 32;
 const REAL_TIME_THREAD: u32 = 64;
 const OUT_OF_RUNTIME: u32 = 128;
+const BPF_SCHEDULED: u32 = 256;
 
 /// Stopped by a signal, by a tracer, or by the freezer of its control group: `__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN` of the
 /// kernel's `sched.h`.
@@ -114,6 +115,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut InterruptNames) -> Option<Tra
         throttled: flags & THROTTLED != 0,
         rt_throttled: flags & RT_THROTTLED != 0,
         out_of_runtime: flags & OUT_OF_RUNTIME != 0,
+        bpf_scheduled: flags & BPF_SCHEDULED != 0,
         called,
         next_timer,
         stolen: Some(stolen),
@@ -357,6 +359,15 @@ mod tests {
             parse(&bytes, &mut InterruptNames::default()).unwrap().out_of_runtime
         };
         assert_eq!((is_out(BY_TIMER), is_out(BY_TIMER | OUT_OF_RUNTIME)), (false, true));
+    }
+
+    #[test]
+    fn a_thread_that_a_program_of_bpf_schedules_is_known() {
+        let is_one = |flags: u32| {
+            let bytes = record([1; 18], [7, 1, 0, flags, 1, 0, 0, 1], &[(30, 9, 0, "batch")]);
+            parse(&bytes, &mut InterruptNames::default()).unwrap().bpf_scheduled
+        };
+        assert_eq!((is_one(BY_TIMER), is_one(BY_TIMER | BPF_SCHEDULED)), (false, true));
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn parse_away(bytes: &[u8]) -> Option<EventLoopStall> {
     let mut fields = FieldReader(bytes);
     let (from, until) = (fields.time()?, fields.time()?);
     let (running, ready) = (fields.span()?, fields.span()?);
-    let (thread, cpu) = parse_thread(&mut fields)?;
+    let TracedThread { thread, cpu, .. } = TracedThread::parse(&mut fields)?;
     // The two clocks may differ slightly.
     let length = until.since(from);
     let running = running.min(length);
@@ -49,15 +49,24 @@ fn parse_away(bytes: &[u8]) -> Option<EventLoopStall> {
     Some(EventLoopStall { thread, from, until, running, ready, cpu })
 }
 
-/// A thread and the CPU on which it was seen: `struct whose` of `bpf/late.h`.
-fn parse_thread(fields: &mut FieldReader<'_>) -> Option<(RunningThread, u32)> {
-    let (cgroup, tid, pid) = (fields.u64()?, fields.u32()?, fields.u32()?);
-    let (uid, cpu) = (fields.u32()?, fields.u32()?);
-    let (policy, priority, nice, _) =
-        (fields.u32()?, fields.u32()?, fields.u32()?.cast_signed(), fields.u32()?);
-    let (name, process) = (fields.comm()?, fields.comm()?);
-    let policy = sched::policy_of(policy, priority, nice);
-    Some((RunningThread { tid, pid, uid, cgroup, name, process, policy }, cpu))
+/// A thread as it was seen: `struct whose` of `bpf/late.h`.
+struct TracedThread {
+    thread: RunningThread,
+    cpu: u32,
+    bpf_scheduled: bool,
+}
+
+impl TracedThread {
+    fn parse(fields: &mut FieldReader<'_>) -> Option<Self> {
+        let (cgroup, tid, pid) = (fields.u64()?, fields.u32()?, fields.u32()?);
+        let (uid, cpu) = (fields.u32()?, fields.u32()?);
+        let (policy, priority, nice) = (fields.u32()?, fields.u32()?, fields.u32()?.cast_signed());
+        let bpf_scheduled = fields.u32()? != 0;
+        let (name, process) = (fields.comm()?, fields.comm()?);
+        let policy = sched::policy_of(policy, priority, nice);
+        let thread = RunningThread { tid, pid, uid, cgroup, name, process, policy };
+        Some(Self { thread, cpu, bpf_scheduled })
+    }
 }
 
 /// One late wait.
@@ -74,6 +83,8 @@ pub(super) struct LateRecord {
     thread: RunningThread,
     /// The CPU that it got.
     cpu: u32,
+    /// Whether a scheduler of BPF decided when it got it.
+    bpf_scheduled: bool,
     /// The last occupants of the CPU, in order, sent with the record: the ring may be overwritten before it is read.
     recent_events: Vec<RingEvent>,
     /// CPUs on which it may run, if its wait is long enough for another one to be worth a look.
@@ -87,7 +98,7 @@ impl LateRecord {
         let (ended, waited, on_last_cpu) = (fields.time()?, fields.span()?, fields.span()?);
         let (timer, came_from, recent_events) = (parse_timer(&mut fields)?, fields.u32()?, fields.u32()?);
         let (preempted, _) = (fields.u32()? != 0, fields.u32()?);
-        let (thread, cpu) = parse_thread(&mut fields)?;
+        let TracedThread { thread, cpu, bpf_scheduled } = TracedThread::parse(&mut fields)?;
         let mut recent_events: Vec<RingEvent> =
             (0..recent_events).map_while(|_| RingEvent::parse(&mut fields)).collect();
         recent_events.reverse();
@@ -100,6 +111,7 @@ impl LateRecord {
             preempted,
             thread,
             cpu,
+            bpf_scheduled,
             recent_events,
             allowed_cpus: CpuSet::default(),
         })
@@ -203,6 +215,7 @@ impl LateRecord {
             asleep_again: Some(self.ended),
             cpu: self.cpu,
             migrated: self.was_moved(),
+            bpf_scheduled: self.bpf_scheduled,
             ..TracedSleep::new(self.thread.tid, waking, by)
         };
         LateWait { sleep, late: self.late(), thread: self.thread.clone(), preempted: false, idle_cpu: None }

@@ -87,6 +87,7 @@ prop_compose! {
             throttled: flags.1,
             rt_throttled: flags.2,
             out_of_runtime: flags.3 && flags.2,
+            bpf_scheduled: flags.1 != flags.3,
             called: times.4,
             next_timer: times.2,
             stolen: times.3.map(|time| time.since(at(0))),

@@ -130,6 +130,49 @@ fn an_idle_cpu_is_called_before_it_switches() {
     assert_eq!(parts(&sleep)[2], (waiting, CauseKind::Thread, 50));
 }
 
+/// The CPU is idle, a thread has it, it is idle again, and it leaves that state.
+#[test]
+fn a_scheduler_of_bpf_that_leaves_its_cpu_idle_is_the_cause() {
+    let began = 1_150;
+    let occupant = |who, from: i64, ns| Occupant { who, ns: span(ns), from: Some(at(began + from)) };
+    let occupants = vec![
+        occupant(idle(), 0, 2_000_000),
+        occupant(thread(9, "hog"), 2_000_000, 1_000_000),
+        occupant(idle(), 3_000_000, 1_000_000),
+    ];
+    let causes = |bpf_scheduled: bool, occupants: &[Occupant]| {
+        let end = began + i64::try_from(occupants.iter().map(|one| one.ns.as_nanos()).sum::<u64>()).unwrap();
+        let sleep = TracedSleep {
+            occupants: occupants.to_vec(),
+            switched_in: Some(at(end)),
+            bpf_scheduled,
+            ..timely()
+        };
+        let wakeup = Wakeup { ran: at(end + 40), ..WAKEUP };
+        let parts = decompose(wakeup, None, &[sleep], false).unwrap().wakeup.parts;
+        let waiting = parts.into_iter().filter(|part| part.cause.part == Part::Waiting);
+        waiting.map(|part| (part.cause.kind, part.ns.as_nanos() / 1_000_000)).collect::<Vec<_>>()
+    };
+    let (idle_exit, scheduler) = (CauseKind::IdleExit, CauseKind::Scheduler);
+    let hog = (CauseKind::Thread, 1);
+    assert_eq!(causes(false, &occupants), [(idle_exit, 2), hog, (idle_exit, 1)]);
+    assert_eq!(causes(true, &occupants), [(scheduler, 2), hog, (idle_exit, 1)]);
+    let long = [Occupant { who: idle(), ns: span(20_000_000), from: None }];
+    assert_eq!(causes(true, &long), [(scheduler, 20)], "no CPU takes that long to leave idle");
+}
+
+/// It had its CPU, lost it again, and the CPU ran idle.
+#[test]
+fn a_cpu_that_is_lost_to_idle_was_taken_by_a_scheduler_of_bpf() {
+    let lost = CpuLoss { from: at(1_210), until: at(1_230), to: idle(), throttled: false, merged: false };
+    let kind = |bpf_scheduled: bool| {
+        let sleep = TracedSleep { lost: vec![lost.clone()], bpf_scheduled, ..timely() };
+        let parts = decompose(WAKEUP, None, &[sleep], false).unwrap().wakeup.parts;
+        parts.into_iter().find(|part| part.cause.part == Part::LostAgain).map(|part| part.cause.kind)
+    };
+    assert_eq!((kind(false), kind(true)), (Some(CauseKind::Undetermined), Some(CauseKind::Scheduler)));
+}
+
 #[test]
 fn page_faults_take_the_rest() {
     let mut sleep = timely();

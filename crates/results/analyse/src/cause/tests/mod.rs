@@ -63,6 +63,7 @@ fn timely() -> TracedSleep {
         throttled: false,
         rt_throttled: false,
         out_of_runtime: false,
+        bpf_scheduled: false,
         called: None,
         next_timer: None,
         stolen: None,
