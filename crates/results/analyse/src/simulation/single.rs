@@ -79,7 +79,7 @@ impl SeriesTruth {
 /// Tests the statements about one condition that was measured for `wakeups` of a millisecond each.
 pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<StatementTally> {
     let truth = SeriesTruth::new(series, seeds.end - seeds.start);
-    let rates = ClusterRates::new(series);
+    let rates = ClusterRates::new(series, seeds.end - seeds.start);
     let (name, scopes) = (format!("{} s alone", wakeups / 1_000), RunScopes::new(series, wakeups));
     run_trials(seeds, |seed| {
         let mut machine = SimulatedRun::new(LatencyGenerator::new(series, seed));
@@ -181,19 +181,20 @@ struct ClusterRates {
     runs: Vec<Vec<i64>>,
 }
 
-/// Long runs, and their seconds: so many that something that comes once in 10 min comes in them 60 times.
+/// Long runs, at most, and their seconds: so many that something that comes once in 10 min comes in them 60 times.
 const LONG_RUNS: u64 = 400;
 const SECONDS: usize = 100;
 
 impl ClusterRates {
     #[allow(clippy::cast_possible_truncation, reason = "simulated latencies are small")]
-    fn new(series: Series) -> Self {
+    /// As many long runs as there are `trials`, as far as more say more.
+    fn new(series: Series, trials: u64) -> Self {
         let run = |seed: u64| {
             let mut machine = LatencyGenerator::new(series, 6_000_000 + seed);
             let mut second = || (0..1_000).map(|_| machine.latency() as i64).max().unwrap_or_default();
             (0..SECONDS).map(|_| second()).collect()
         };
-        Self { runs: (0..LONG_RUNS).map(run).collect() }
+        Self { runs: (0..trials.min(LONG_RUNS)).map(run).collect() }
     }
 
     /// Clusters of seconds with a wake-up later than `latency`.
