@@ -88,6 +88,7 @@ _POLICIES = {
     os.SCHED_FIFO: "fifo",
     os.SCHED_RR: "rr",
     6: "deadline",
+    7: "ext",
 }
 
 

@@ -81,7 +81,7 @@ impl SchedAttributes {
             }
             Policy::Fifo { priority } => fixed(number::FIFO, priority.get()),
             Policy::Rr { priority } => fixed(number::RR, priority.get()),
-            Policy::Batch | Policy::Idle | Policy::Deadline { .. } => self,
+            Policy::Batch | Policy::Idle | Policy::Ext | Policy::Deadline { .. } => self,
         }
     }
 

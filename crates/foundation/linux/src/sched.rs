@@ -13,6 +13,8 @@ pub(crate) mod number {
     pub(crate) const BATCH: u32 = 3;
     pub(crate) const IDLE: u32 = 5;
     pub(crate) const DEADLINE: u32 = 6;
+    /// Since Linux 6.12; `sched(7)` does not list it: `include/uapi/linux/sched.h`.
+    pub(crate) const EXT: u32 = 7;
 }
 
 /// The calling thread, for [`set_policy`], [`policy`], [`bind_thread`] and [`affinity_of`].
@@ -112,6 +114,7 @@ pub fn policy_of(policy: u32, priority: u32, nice: i32) -> Option<Policy> {
         number::OTHER => Some(Policy::Other { nice: Nice::new(nice) }),
         number::BATCH => Some(Policy::Batch),
         number::IDLE => Some(Policy::Idle),
+        number::EXT => Some(Policy::Ext),
         number::FIFO => priority.map(|priority| Policy::Fifo { priority }),
         number::RR => priority.map(|priority| Policy::Rr { priority }),
         _ => None,
@@ -128,8 +131,8 @@ fn attr_for(tid: u32, policy: Policy) -> io::Result<libc::sched_attr> {
     match policy {
         Policy::Other { nice: Some(nice) } => attr.sched_nice = nice.get(),
         Policy::Other { nice: None } => attr.sched_nice = get_attr(tid)?.sched_nice,
-        Policy::Batch => {
-            attr.sched_policy = number::BATCH;
+        Policy::Batch | Policy::Ext => {
+            attr.sched_policy = if policy == Policy::Ext { number::EXT } else { number::BATCH };
             attr.sched_nice = get_attr(tid)?.sched_nice;
         }
         Policy::Idle => attr.sched_policy = number::IDLE,

@@ -103,6 +103,8 @@ pub enum Policy {
     Batch,
     /// `SCHED_IDLE`: runs when nothing else wants to.
     Idle,
+    /// `SCHED_EXT`: scheduled by a program of BPF, if one is loaded; otherwise like other.
+    Ext,
     /// `SCHED_FIFO`: runs until it sleeps or a higher priority wakes.
     Fifo {
         /// 1 to 99.
@@ -167,6 +169,7 @@ impl fmt::Display for Policy {
             Self::Other { .. } => "other".to_owned(),
             Self::Batch => "batch".to_owned(),
             Self::Idle => "idle".to_owned(),
+            Self::Ext => "ext".to_owned(),
             Self::Fifo { priority } => format!("fifo:{}", priority.get()),
             Self::Rr { priority } => format!("rr:{}", priority.get()),
             Self::Deadline { runtime, deadline_period } => {
@@ -182,7 +185,7 @@ impl fmt::Display for Policy {
 pub enum PolicyError {
     /// No policy has this name.
     #[error(
-        "`{found}` is not a policy; write other, batch, idle, nice:N, fifo:P, rr:P or deadline:RUNTIME/PERIOD"
+        "`{found}` is not a policy; write other, batch, idle, ext, nice:N, fifo:P, rr:P or deadline:RUNTIME/PERIOD"
     )]
     Unknown {
         /// What was typed.
@@ -243,13 +246,14 @@ impl FromStr for Policy {
             ("other" | "normal", None) => Ok(Self::OTHER),
             ("batch", None) => Ok(Self::Batch),
             ("idle", None) => Ok(Self::Idle),
+            ("ext", None) => Ok(Self::Ext),
             ("nice", Some(found)) => nice(found),
             ("nice", None) => Err(PolicyError::NiceRange { found: String::new() }),
             ("fifo", found) => Ok(Self::Fifo { priority: priority(name, found)? }),
             ("rr", found) => Ok(Self::Rr { priority: priority(name, found)? }),
             ("deadline", Some(found)) => deadline(found),
             ("deadline", None) => Err(PolicyError::DeadlineShape { found: text.to_owned() }),
-            ("other" | "batch" | "idle", Some(found)) => {
+            ("other" | "batch" | "idle" | "ext", Some(found)) => {
                 Err(PolicyError::Parameter { name: name.to_owned(), found: found.to_owned() })
             }
             _ => Err(PolicyError::Unknown { found: typed.to_owned() }),
@@ -329,7 +333,8 @@ mod tests {
 
     #[test]
     fn policies_read_back_as_written() {
-        for text in ["other", "batch", "idle", "nice:-20", "nice:19", "fifo:1", "rr:99", "deadline:200us/1ms"]
+        for text in
+            ["other", "batch", "idle", "ext", "nice:-20", "nice:19", "fifo:1", "rr:99", "deadline:200us/1ms"]
         {
             assert_eq!(text.parse::<Policy>().unwrap().to_string(), text);
         }

@@ -16,6 +16,8 @@ pub enum PolicyRemedy {
         /// The priority asked for.
         priority: Priority,
     },
+    /// A kernel with sched_ext: Linux 6.12 or later, with `CONFIG_SCHED_CLASS_EXT`.
+    SchedExtKernel,
     /// The right to `SCHED_DEADLINE`, which no limit grants.
     DeadlineRights,
     /// `SCHED_DEADLINE` is for threads that may run on all CPUs that the kernel balances together.

@@ -104,6 +104,7 @@ impl ProcessStat {
             2 => Policy::Rr { priority: priority()? },
             3 => Policy::Batch,
             5 => Policy::Idle,
+            7 => Policy::Ext,
             _ => return None,
         })
     }

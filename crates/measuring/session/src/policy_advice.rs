@@ -23,6 +23,8 @@ pub(crate) fn advise(line: &mut Line, header: &Header, threads: usize) {
 pub fn for_policy(policy: Policy, findings: &[Finding]) -> PolicyRemedy {
     match policy {
         Policy::Other { .. } | Policy::Batch | Policy::Idle => PolicyRemedy::NiceLimit,
+        // Any thread may ask for it, of a kernel that has it.
+        Policy::Ext => PolicyRemedy::SchedExtKernel,
         Policy::Fifo { priority } | Policy::Rr { priority } => {
             blocking_finding(&FindingId::RtGroupScheduling, findings)
                 .or_else(|| blocking_finding(&FindingId::RealtimePermission, findings))

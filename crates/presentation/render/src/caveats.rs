@@ -358,6 +358,9 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
         PolicyRemedy::RealtimeLimit { priority } => {
             format!("Needs root, or a higher limit: {}", raised("rtprio", &priority.get().to_string()))
         }
+        PolicyRemedy::SchedExtKernel => {
+            "SCHED_EXT needs a kernel with sched_ext: Linux 6.12 or later, with `CONFIG_SCHED_CLASS_EXT`.".to_owned()
+        }
         PolicyRemedy::DeadlineRights => {
             "SCHED_DEADLINE needs root (CAP_SYS_NICE), outside of user namespaces such as rootless containers.".to_owned()
         }

@@ -50,7 +50,7 @@ pub(crate) fn plan() -> Completable<PathBufValueParser> {
 }
 
 pub(crate) fn policies() -> Vec<&'static str> {
-    vec!["other", "batch", "idle", "nice:-20", "fifo:80", "rr:80", "deadline:200us/1ms"]
+    vec!["other", "batch", "idle", "ext", "nice:-20", "fifo:80", "rr:80", "deadline:200us/1ms"]
 }
 
 pub(crate) fn loads() -> Vec<&'static str> {

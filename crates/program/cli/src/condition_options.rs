@@ -14,7 +14,7 @@ use super::completion_values;
 pub struct ConditionArgs {
     /// Scheduling policies, such as other,nice:-20,fifo:80
     ///
-    /// other, batch, idle, nice:N (-20 to 19), fifo:P, rr:P (1 to 99), deadline:RUNTIME/PERIOD.
+    /// other, batch, idle, ext, nice:N (-20 to 19), fifo:P, rr:P (1 to 99), deadline:RUNTIME/PERIOD.
     #[arg(
         long,
         value_parser = completion_values::completable::<Policy>(completion_values::policies), hide_possible_values = true,

@@ -31,14 +31,14 @@ fn element(to: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = writeln!(to, "  <{text}/>");
 }
 
-/// libvirt has no word for nice values and deadlines.
+/// libvirt has no word for nice values, deadlines and schedulers of BPF.
 fn scheduler(policy: Policy) -> Option<String> {
     Some(match policy {
         Policy::Fifo { priority } => format!("scheduler='fifo' priority='{}'", priority.get()),
         Policy::Rr { priority } => format!("scheduler='rr' priority='{}'", priority.get()),
         Policy::Batch => "scheduler='batch'".to_owned(),
         Policy::Idle => "scheduler='idle'".to_owned(),
-        Policy::Other { .. } | Policy::Deadline { .. } => return None,
+        Policy::Other { .. } | Policy::Ext | Policy::Deadline { .. } => return None,
     })
 }
 
