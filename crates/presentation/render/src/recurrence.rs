@@ -1,7 +1,7 @@
 //! Periodic late wake-ups, in sentences.
 
 use howlate_analyse::Analysis;
-use howlate_analyse::periodicity::{KnownPeriod, Periodic, Recurrence, RecurringCause};
+use howlate_analyse::periodicity::{KnownPeriod, Periodic, PeriodicTimes, Recurrence, RecurringCause};
 use howlate_model::Span;
 
 use crate::cause_words::who;
@@ -49,8 +49,7 @@ pub fn recurrence_in_words(recurrence: &Recurrence, analysis: &Analysis) -> Stri
 
 /// `Late wake-ups come every 142.9 ms: 98 of the 100 latest (p = 3·10⁻⁹). hog, pid 7, took most of the time in 8 of 9.`
 fn sentence(recurrence: &Recurrence, traced: bool) -> String {
-    let (period, p) =
-        (precise(recurrence.rhythm.period, recurrence.rhythm.error), probability(recurrence.rhythm.p));
+    let (period, p) = (period_in_words(&recurrence.rhythm), probability(recurrence.rhythm.p));
     let (members, all) = (count(recurrence.rhythm.members as u64), count(recurrence.rhythm.of as u64));
     let because = match (&recurrence.culprit, recurrence.candidates.as_slice()) {
         (Some(culprit), _) => culprit_sentence(culprit),
@@ -97,8 +96,14 @@ fn candidate(period: &KnownPeriod) -> String {
     what(period.what).to_owned()
 }
 
+/// `142.9 ms`, or `142.9 ms or a multiple of it`.
+pub(crate) fn period_in_words(rhythm: &PeriodicTimes) -> String {
+    let multiple = if rhythm.may_be_multiple { " or a multiple of it" } else { "" };
+    format!("{}{multiple}", precise(rhythm.period, rhythm.error))
+}
+
 /// With as many digits as are known of what may be off by `error`, and four at most: `142.9 ms`, `1.000 s`.
-pub(crate) fn precise(span: Span, error: Span) -> String {
+fn precise(span: Span, error: Span) -> String {
     let nanos = span.as_nanos() as f64;
     let (scale, unit) = match nanos {
         seconds if seconds >= 999.95e6 => (1e9, "s"),
@@ -137,7 +142,6 @@ pub(crate) fn probability(p: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_analyse::periodicity::PeriodicTimes;
     use howlate_model::{Cause, CauseKind, Part};
 
     use super::*;
@@ -148,6 +152,7 @@ mod tests {
             rhythm: PeriodicTimes {
                 period: Span::from_nanos(142_857_143),
                 error: Span::ZERO,
+                may_be_multiple: false,
                 p: 3.2e-9,
                 members: 98,
                 of: 100,
@@ -168,6 +173,13 @@ mod tests {
             text,
             "Late wake-ups come back every 142.9 ms: 98 of the 100 slowest are in that rhythm (p = 3·10⁻⁹). Most of the time \
              went to hog in 8 of 9 that were traced."
+        );
+        let mut uncertain = found(None, vec![]);
+        uncertain.rhythm.may_be_multiple = true;
+        let text = sentence(&uncertain, true);
+        assert!(
+            text.starts_with("Late wake-ups come back every 142.9 ms or a multiple of it: 98 of"),
+            "{text}"
         );
         let period = KnownPeriod { what: Periodic::VmStatistics, period: Span::from_secs(1) };
         let untraced = sentence(&found(None, vec![period]), false);

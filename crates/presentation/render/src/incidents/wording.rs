@@ -8,7 +8,7 @@ use howlate_model::{
 
 use crate::cause_words::{part_in_words, percent, segment_in_words, who};
 use crate::numbers::{count, length, rough, span_per_span};
-use crate::recurrence::{precise, probability};
+use crate::recurrence::{period_in_words, probability};
 use crate::untrusted_text::legible;
 
 /// Most causes of one incident that are named, and their minimum share.
@@ -239,7 +239,7 @@ pub(super) fn comes_back(culprit: &RecurringCulprit) -> String {
         culprit.within.map_or_else(String::new, |within| format!(" in the {} with most", rough(within)));
     format!(
         "{name} comes back every {}: {times} of {all} times{within} ({}).",
-        precise(culprit.rhythm.period, culprit.rhythm.error),
+        period_in_words(&culprit.rhythm),
         probability(culprit.rhythm.p)
     )
 }

@@ -103,7 +103,7 @@ fn find_recurrence(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> 
     });
     Some(Recurrence {
         condition,
-        rhythm: PeriodicTimes::new(&found, &times),
+        rhythm: PeriodicTimes::new(&found, &times, &measured),
         phase: span((measured.begin() + found.phase).rem_euclid(found.period)),
         may_be_shorter: outcome.condition.work.period().is_some() && !outcome.condition.dithered,
         candidates: if culprit.is_some() {
@@ -126,6 +126,8 @@ pub struct PeriodicTimes {
     /// How far off that may be: twice its standard error.
     #[serde(rename = "period_error_ns")]
     pub error: Span,
+    /// Whether it might as well be a multiple: too few are in the rhythm, beside the others, to tell.
+    pub may_be_multiple: bool,
     /// How probable it is that chance alone has such a rhythm, corrected for all that were tried.
     pub p: f64,
     /// How many of them are at most a tenth of the period from when one is due.
@@ -148,14 +150,15 @@ pub(crate) fn periodic_times(
     let times = measured.distinct_times(times.into_iter(), shortest);
     let search = Search { shortest, known: &known, tries, false_alarms: FALSE_ALARMS_OF_INCIDENTS };
     let found = find_rhythm(&times, &measured, search)?;
-    Some(PeriodicTimes::new(&found, &times))
+    Some(PeriodicTimes::new(&found, &times, &measured))
 }
 
 impl PeriodicTimes {
-    fn new(found: &FoundRhythm, times: &[f64]) -> Self {
+    fn new(found: &FoundRhythm, times: &[f64], measured: &MeasuredTime) -> Self {
         let members = times.iter().filter(|time| found.is_member(**time)).count();
         let (period, error) = (span(found.period), span(2.0 * found.error));
-        Self { period, error, p: three_digits(found.p), members, of: times.len() }
+        let may_be_multiple = found.may_be_multiple(times, measured);
+        Self { period, error, may_be_multiple, p: three_digits(found.p), members, of: times.len() }
     }
 }
 

@@ -92,12 +92,37 @@ impl FoundRhythm {
         rhythm
     }
 
+    /// Whether a multiple of its period would not be told from it: of twice as long a one, as many of its times as are not there by
+    /// chance would lie in one class of cycles, too few beside the others for [`Self::find_multiple`].
+    pub(super) fn may_be_multiple(&self, times: &[f64], measured: &MeasuredTime) -> bool {
+        let members: Vec<f64> = times.iter().copied().filter(|time| self.is_member(*time)).collect();
+        let all = members.len() as f64;
+        let by_chance = (times.len() as f64 - all) * 2.0 * AROUND / (1.0 - 2.0 * AROUND);
+        // The strongest of many rhythms has more by chance than usual: two standard deviations.
+        let own = (all - by_chance - 2.0 * by_chance.sqrt()).max(0.0);
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "no more than there are members"
+        )]
+        let in_one_class = (own + (all - own) / 2.0) as usize;
+        let primes = primes(SMALLEST_FRACTION).take_while(|prime| self.is_long(*prime, measured)).count();
+        primes > 0
+            && chance_probability(in_one_class, members.len(), 0.5) * 2.0 * primes as f64
+                >= FALSE_ALARMS_OF_FRACTIONS
+    }
+
+    /// Whether as many periods together would come often enough to be one.
+    fn is_long(&self, periods: i64, measured: &MeasuredTime) -> bool {
+        measured.whole >= LEAST_CYCLES * self.period * periods as f64
+    }
+
     /// A multiple of its period, if its times come in one class of cycles more often than by chance, and in so many cycles that a few
     /// bursts cannot look like it.
     fn find_multiple(&self, times: &[f64], measured: &MeasuredTime) -> Option<Self> {
         let members: Vec<f64> = times.iter().copied().filter(|time| self.is_member(*time)).collect();
         let cycles: Vec<i64> = self.near_members(&members).iter().map(|time| self.cycle(*time)).collect();
-        let is_long = |prime: &i64| measured.whole >= LEAST_CYCLES * self.period * *prime as f64;
+        let is_long = |prime: &i64| self.is_long(*prime, measured);
         let primes: Vec<i64> = primes(SMALLEST_FRACTION).take_while(is_long).collect();
         let test_prime = |prime: &i64| {
             let class = fullest_class(&cycles, *prime)?;
@@ -293,6 +318,17 @@ mod tests {
     fn measured_time(stretches: &[(f64, f64)]) -> MeasuredTime {
         let nanos = |(from, until): &(f64, f64)| (*from as i64, *until as i64);
         MeasuredTime::new(stretches.iter().map(nanos)).unwrap()
+    }
+
+    /// Every second of a minute; and every fourth of them among as many others as on a busy machine.
+    #[test]
+    fn a_few_among_many_others_may_have_a_multiple_of_the_period() {
+        let (minute, mut random) = (measured_time(&[(0.0, 60.0 * SECOND)]), fastrand::Rng::with_seed(1));
+        let rhythm = FoundRhythm { period: SECOND, phase: 0.0, p: 1e-5, error: 0.0 };
+        let all: Vec<f64> = (0..60).map(|second| f64::from(second) * SECOND).collect();
+        let mut few: Vec<f64> = all.iter().copied().step_by(4).collect();
+        few.extend((0..60).map(|_| random.f64() * 60.0 * SECOND));
+        assert!(!rhythm.may_be_multiple(&all, &minute) && rhythm.may_be_multiple(&few, &minute));
     }
 
     fn search(shortest: f64) -> Search<'static> {

@@ -13,6 +13,7 @@ use howlate_model::{Block, Latency, Line, MonotonicTime, Span, Wakeup};
 
 use super::recording::track;
 use super::tally::{Observation, StatementTally, run_trials};
+use crate::periodicity::PeriodicTimes;
 
 /// The period of the simulated loop, in nanoseconds.
 const PERIOD: i64 = 1_000_000;
@@ -88,18 +89,21 @@ pub fn rhythms(scenario: RhythmScenario, seeds: Range<u64>) -> Vec<StatementTall
         let mut track = track(1);
         run(scenario, seed).into_iter().for_each(|line| track.add(&line));
         let recurrences = track.analysis.recurrences();
-        check_period(scenario, recurrences.first().map(|recurrence| recurrence.rhythm.period))
+        check_period(scenario, recurrences.first().map(|recurrence| recurrence.rhythm))
     })
 }
 
-fn check_period(scenario: RhythmScenario, found: Option<Span>) -> Vec<Observation> {
+fn check_period(scenario: RhythmScenario, found: Option<PeriodicTimes>) -> Vec<Observation> {
     let Some(period) = scenario.period else {
         return vec![(format!("{scenario}: says nothing"), Some(0.999), found.is_none())];
     };
     let mut observations = vec![(format!("{scenario}: says something"), None, found.is_some())];
     if let Some(found) = found {
-        let is_near = (found.as_nanos() as f64 / period.as_nanos() as f64 - 1.0).abs() < TOLERANCE;
+        let times = period.as_nanos() as f64 / found.period.as_nanos() as f64;
+        let stated = if found.may_be_multiple { times.round().max(1.0) } else { 1.0 };
+        let is_near = (times / stated - 1.0).abs() < TOLERANCE / stated;
         observations.push((format!("{scenario}: the period"), Some(0.95), is_near));
+        observations.push((format!("{scenario}: without \"or a multiple\""), None, !found.may_be_multiple));
     }
     observations
 }
