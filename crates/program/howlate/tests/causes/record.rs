@@ -80,13 +80,14 @@ fn spin() -> HogIteration {
     HogIteration { began: began.as_nanos(), ended: last.as_nanos(), gap: gap.as_nanos().cast_signed() }
 }
 
-/// A process that spins on this CPU at the lowest priority.
+/// A process that spins on this CPU at the lowest priority: from when it spins, as on a busy machine it may not come to that with it.
 fn idle_load(cpu: &CpuSet) -> RecorderProcess {
-    let mut spins = Command::new("chrt");
-    spins.args(["--idle", "0", "taskset", "--cpu-list", &cpu.to_string(), "sh", "-c", "while :; do :; done"]);
+    let mut spins = Command::new("taskset");
+    spins.args(["--cpu-list", &cpu.to_string(), "sh", "-c", "while :; do :; done"]);
     let spins = RecorderProcess(spins.spawn().unwrap());
     let name = format!("/proc/{}/comm", spins.0.id());
     wait_until("the CPU is kept awake", || std::fs::read_to_string(&name).unwrap() == "sh\n");
+    sched::set_policy(spins.0.id(), Policy::Idle).unwrap();
     spins
 }
 

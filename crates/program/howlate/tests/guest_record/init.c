@@ -87,6 +87,7 @@ static int told(const struct phase *phase, const char *shown) {
         const char *begin = line, *next = strchr(line, '\n');
         while (begin > shown && begin[-1] != '\n') begin--;
         begin += strspn(begin, " ");
+        if (begin[2] == '-') begin += 6; /* with the date, if there are several */
         const char *blame = next ? strstr(next, blamed) : NULL;
         /* Midnight in between: any time will do. */
         int in_time = strcmp(phase->begin, phase->end) > 0 ||

@@ -19,7 +19,7 @@ fn wrong_values_are_named_with_their_remedy() {
     assert_refused(&["cyclic", "--period", "-5us"], "--period");
     assert_refused(
         &["cyclic", "--policy", "fast"],
-        "write other, batch, idle, nice:N, fifo:P, rr:P or deadline",
+        "write other, batch, idle, ext, nice:N, fifo:P, rr:P or deadline",
     );
     assert_refused(
         &["cyclic", "--policy", "fifo:0"],

@@ -30,7 +30,8 @@ fn findings_against(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         // Real-time threads have none: timerslack_ns(5) in proc(5).
         CauseKind::TimerSlack if !is_realtime => &[TimerSlack],
         CauseKind::IdleExit => &[CpuDmaLatency, IdleStates],
-        // Real-time threads are none of its: Documentation/scheduler/sched-ext.rst.
+        // The scheduler first, which is at fault with every thread; real-time ones are none of its:
+        // Documentation/scheduler/sched-ext.rst.
         CauseKind::Scheduler => &[SchedExt, RtGroupScheduling, RealtimePermission],
         CauseKind::Interrupt if is_device_interrupt(cause) => &[InterruptAffinity],
         CauseKind::Softirq if DEVICE_SOFTIRQS.contains(&cause.name()) => &[InterruptAffinity],
@@ -249,11 +250,12 @@ mod tests {
         ids
     }
 
-    const KINDS: [CauseKind; 18] = [
+    const KINDS: [CauseKind; 19] = [
         CauseKind::LateArming,
         CauseKind::LongWork,
         CauseKind::TimerSlack,
         CauseKind::IdleExit,
+        CauseKind::Scheduler,
         CauseKind::Interrupt,
         CauseKind::Softirq,
         CauseKind::Thread,

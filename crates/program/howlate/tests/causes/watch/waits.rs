@@ -159,13 +159,18 @@ fn all_waits(document: &Value) -> impl Iterator<Item = &Value> {
     document["results"].as_array().unwrap().iter().flat_map(waits)
 }
 
-/// Whether other programs caused much of the lateness: then the advice of a priority is right in any case. Not the watch itself, for
-/// which nobody is given one.
+/// Whether other programs caused much of the lateness: then the advice of a priority is right in any case, except against the watch
+/// itself, for which nobody is given one.
 fn is_disturbed(document: &Value) -> bool {
+    is_disturbed_by(document, |cause| cause["name"] != "howlate")
+}
+
+/// Whether such threads of other programs caused much of it.
+fn is_disturbed_by(document: &Value, is_one: impl Fn(&Value) -> bool) -> bool {
     let share = |result: &Value| {
         let causes = result["why"]["causes"].as_array().into_iter().flatten();
-        let of_others = causes
-            .filter(|cause| cause["kind"] == "thread" && cause["own"] != true && cause["name"] != "howlate");
+        let of_others =
+            causes.filter(|cause| cause["kind"] == "thread" && cause["own"] != true && is_one(cause));
         of_others.filter_map(|cause| cause["share"].as_f64()).sum::<f64>()
     };
     document["results"].as_array().unwrap().iter().any(|result| share(result) > 0.15)
@@ -182,9 +187,14 @@ fn a_thread_of_python_that_waits_for_the_interpreter_is_given_no_priority() {
         let turns = super::by_timer(&document)["count"].as_u64();
         assert!((290..330).contains(&turns.unwrap()), "{document}");
         assert!(!text.contains("for a length"), "{text}");
-        if !is_disturbed(&document) {
-            assert!(text.contains("sys.setswitchinterval"), "{text}");
-            return assert!(!text.contains("SCHED_FIFO") && !text.contains("chrt "), "{text}");
+        if is_disturbed(&document) {
+            continue;
+        }
+        assert!(!text.contains("SCHED_FIFO") && !text.contains("chrt "), "{text}");
+        // On a busy machine the watch may keep it waiting for longer than the lock does.
+        let watch_kept_it = is_disturbed_by(&document, |_| true);
+        if text.contains("sys.setswitchinterval") || !watch_kept_it {
+            return assert!(text.contains("sys.setswitchinterval"), "{text}");
         }
     }
     skip("programs beside it kept the CPUs of Python's threads busy");
