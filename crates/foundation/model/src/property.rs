@@ -277,21 +277,10 @@ impl fmt::Display for Property {
 
 /// Not the name of a property.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", advice(found))]
+#[error("`{found}` is not a property; choose from {}", names())]
 pub struct UnknownProperty {
     /// What was typed.
     pub found: String,
-}
-
-/// What to type instead of a name that is none.
-fn advice(found: &str) -> String {
-    match found {
-        "scheduler" => {
-            "a recording has one scheduler; record once under each, then `howlate compare BEFORE AFTER`"
-                .to_owned()
-        }
-        _ => format!("`{found}` is not a property; choose from {}", names()),
-    }
 }
 
 fn names() -> String {
@@ -356,7 +345,5 @@ mod tests {
         }
         let wrong = "thread".parse::<Property>().unwrap_err().to_string();
         assert!(wrong.contains("is not a property; choose from node, kernel"), "{wrong}");
-        let scheduler = "scheduler".parse::<Property>().unwrap_err().to_string();
-        assert!(scheduler.contains("`howlate compare BEFORE AFTER`"), "{scheduler}");
     }
 }

@@ -43,6 +43,10 @@ fn command_hint(refused: &Error, arguments: &[String]) -> Option<String> {
             "`--steps` chooses lengths and loads itself: write it alone, with `--call`, `--policy`, `--cpus`, `--samples` or `--rounds`"
                 .to_owned(),
         ),
+        (ErrorKind::ValueValidation, _) if is_value(refused, "scheduler") => Some(
+            "a recording has one scheduler: measure once under each, then `howlate compare before.jsonl after.jsonl`"
+                .to_owned(),
+        ),
         (ErrorKind::MissingRequiredArgument, "compare") => Some(
             "such as `howlate compare before.jsonl after.jsonl`; the conditions of one recording: \
              `howlate compare run.jsonl --by policy`"
@@ -54,6 +58,11 @@ fn command_hint(refused: &Error, arguments: &[String]) -> Option<String> {
         ),
         _ => None,
     }
+}
+
+/// Whether this value was refused.
+fn is_value(refused: &Error, value: &str) -> bool {
+    matches!(refused.get(ContextKind::InvalidValue), Some(ContextValue::String(found)) if found == value)
 }
 
 /// Whether it is the process that is missing, and not an option that another one needs.
@@ -116,6 +125,7 @@ mod tests {
             ("howlate watch -p $(reboot)", "`howlate watch 4711`"),
             ("howlate compare", "`howlate compare before.jsonl after.jsonl`"),
             ("howlate watch", "`howlate watch 4711`"),
+            ("howlate compare a.jsonl --by scheduler", "`howlate compare before.jsonl after.jsonl`"),
         ] {
             let hint = hint_for(line);
             assert!(hint.as_ref().is_some_and(|hint| hint.contains(expected)), "{line}: {hint:?}");

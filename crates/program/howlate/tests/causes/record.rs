@@ -80,7 +80,7 @@ fn spin() -> HogIteration {
     HogIteration { began: began.as_nanos(), ended: last.as_nanos(), gap: gap.as_nanos().cast_signed() }
 }
 
-/// A process that spins on this CPU at the lowest priority: from when it spins, as on a busy machine it may not come to that with it.
+/// A process that spins on this CPU at the lowest priority. It gets that only when it spins: with it, a busy machine may never start it.
 fn idle_load(cpu: &CpuSet) -> RecorderProcess {
     let mut spins = Command::new("taskset");
     spins.args(["--cpu-list", &cpu.to_string(), "sh", "-c", "while :; do :; done"]);

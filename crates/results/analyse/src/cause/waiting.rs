@@ -100,7 +100,7 @@ fn was_idle(sleep: &TracedSleep) -> bool {
 /// Cause of an occupant's time; `ahead` is the time that normal threads had the CPU ahead of a real-time one.
 fn charge_for_occupant(occupant: &Occupant, waiting: &TracedSleep, ahead: Span) -> Charge {
     let is_last = |from: MonotonicTime| {
-        waiting.switched_in.is_none_or(|switched_in| from.plus(occupant.ns).plus(SWITCH_TIME) >= switched_in)
+        waiting.switched_in.is_none_or(|switched_in| from.plus(occupant.ns).plus(OWN_WAY) >= switched_in)
     };
     // A thread without CPU budget waits for time, whatever has the CPU meanwhile.
     if waiting.rt_throttled {

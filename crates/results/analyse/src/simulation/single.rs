@@ -186,8 +186,8 @@ const LONG_RUNS: u64 = 400;
 const SECONDS: usize = 100;
 
 impl ClusterRates {
+    /// One long run per trial, [`LONG_RUNS`] at most: few trials need no better rates.
     #[allow(clippy::cast_possible_truncation, reason = "simulated latencies are small")]
-    /// As many long runs as there are `trials`, as far as more say more.
     fn new(series: Series, trials: u64) -> Self {
         let run = |seed: u64| {
             let mut machine = LatencyGenerator::new(series, 6_000_000 + seed);
