@@ -28,7 +28,7 @@ pub fn attack(program: &Path, sleeper: &SleeperProgram, seconds: u64, scores: &m
     let wakeups = seconds * 1_000_000 / PERIOD_US;
     for tracer in ["bpf", "tracefs"] {
         let (result, stamps, turns) = once(program, sleeper, wakeups, &["--tracer", tracer])?;
-        with_timers(&result, &stamps, &turns, scores);
+        with_timers(tracer, &result, &stamps, &turns, scores);
     }
     let (result, _, turns) = once(program, sleeper, wakeups, &[])?;
     without_tracer(&result, &turns, scores);
@@ -103,14 +103,14 @@ impl Late {
     }
 }
 
-fn with_timers(result: &Value, stamps: &[Stamp], turns: &[OnCpu], scores: &mut Scores) {
+fn with_timers(tracer: &str, result: &Value, stamps: &[Stamp], turns: &[OnCpu], scores: &mut Scores) {
     let certain: Vec<Late> = stamps.iter().filter_map(|stamp| Late::of(stamp, turns)).collect();
     let count = result["count"].as_u64().unwrap_or(0);
     // Wake-ups that howlate reports as not seen may or may not have been counted.
     let reported = count..=count + result["not_seen"].as_u64().unwrap_or(0);
     // If the thread was still awake when it was due, it may have slept afterwards or not: at most one wake-up per stamp.
     let possible = certain.len() as u64..=stamps.len() as u64;
-    let counted = || format!("watch counted {reported:?}, the witness {possible:?}");
+    let counted = || format!("{tracer}: watch counted {reported:?}, the witness {possible:?}");
     // The first or the last wake-up may be lost when the program starts or ends.
     let is_so = *reported.end() + 1 >= *possible.start() && *reported.start() <= *possible.end();
     score(scores, TruthClaim::WatchCounts, is_so, counted);

@@ -59,8 +59,8 @@ fn a_wake_up_that_was_not_seen_is_counted() {
     let (name, link) = tracer.attached.remove(index);
     tracepoint(&mut tracer.kernel, name).unwrap().detach(link).unwrap();
     sleep();
-    // Switches of some processes raise no event in some virtual machines.
-    assert!(tracer.missed() >= before + 10, "{} and {before}", tracer.missed());
+    // The last one counts when the thread sleeps again, if its switch raised no event, as in some virtual machines.
+    assert!(tracer.missed() >= before + 19, "{} and {before}", tracer.missed());
     tracer.stop();
 }
 
