@@ -46,10 +46,10 @@ async def sleep(
 
 
 async def notify(
-    by: Option = None, *, check: bool = True, progress: Optional[bool] = False, **options: Option
+    mechanism: Option = None, *, check: bool = True, progress: Optional[bool] = False, **options: Option
 ) -> Result:
     """How long one process needs to wake another; see `howlate.notify`."""
-    return await _measured("notify", {"by": by, **options}, check, progress)
+    return await _measured("notify", {"mechanism": mechanism, **options}, check, progress)
 
 
 async def run(

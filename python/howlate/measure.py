@@ -86,7 +86,7 @@ def sleep(
 
 
 def notify(
-    by: Option = None,
+    mechanism: Option = None,
     *,
     after: Option = None,
     policy: Option = None,
@@ -104,7 +104,7 @@ def notify(
     howlate.notify(["pipe", "futex"], after="1ms")
     """
     options = {
-        "by": by, "after": after, "policy": policy, "load": load, "samples": samples, "why": why,
+        "mechanism": mechanism, "after": after, "policy": policy, "load": load, "samples": samples, "why": why,
         "fail_above": fail_above, "out": out, **more,
     }  # fmt: skip
     return _measured("notify", [], check, progress, options)

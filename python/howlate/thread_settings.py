@@ -267,7 +267,7 @@ class realtime:
                 asked or "none",
                 there,
                 _reason(error),
-                "choose from those that the cpuset allows: howlate doctor --verbose",
+                "choose from those that the cpuset allows: howlate doctor --details",
             )
         self._undo.append(lambda: self._for_threads(lambda tid: os.sched_setaffinity(tid, before)))
         found = os.sched_getaffinity(0)

@@ -16,7 +16,7 @@ use super::program::built;
 /// What each machine of a fleet measures, and how many there are; `HOWLATE_BENCH_NODES` has another number.
 const FLEETS: [(u32, &[&str]); 2] = [
     (10_000, &["cyclic", "--policy", "other,fifo:80", "--load", "idle,pipe", "--threads", "1"]),
-    (1_000, &["notify", "--by", "pipe,futex", "--policy", "other,fifo:80"]),
+    (1_000, &["notify", "--mechanism", "pipe,futex", "--policy", "other,fifo:80"]),
 ];
 const BLOCKS: u32 = 4;
 /// Wake-ups of a block: of all recordings, a thousand million in all.

@@ -75,7 +75,17 @@ fn run_ping(program: &Path, mechanism: &str, cpus: &str) -> Fallible<f64> {
 fn run_howlate(program: &Path, mechanism: &str, cpus: &str) -> Fallible<f64> {
     let (gap, messages, policy) = (format!("{GAP_NS}ns"), MESSAGES.to_string(), format!("fifo:{PRIORITY}"));
     let mut command = Command::new(program);
-    command.args(["notify", "--by", mechanism, "--after", &gap, "--samples", &messages, "--pair", cpus]);
+    command.args([
+        "notify",
+        "--mechanism",
+        mechanism,
+        "--after",
+        &gap,
+        "--samples",
+        &messages,
+        "--pair",
+        cpus,
+    ]);
     let output =
         command.args(["--policy", &policy, "--rounds", "1", "--json", "--details", "--quiet"]).output()?;
     let result: serde_json::Value = serde_json::from_slice(&output.stdout)?;

@@ -53,7 +53,7 @@ impl PlanError {
         match self {
             Self::NoSuchCpu { bindable, isolated, .. } => Some(cpu_hint(bindable, isolated)),
             Self::TooMany { .. } => {
-                Some("give fewer values to --for, --period, --call, --by, --after, --pair, --policy, --slack, --load or --cpus".into())
+                Some("give fewer values to --for, --period, --call, --mechanism, --after, --pair, --policy, --slack, --load or --cpus".into())
             }
             Self::TooManyTurns { .. } => {
                 Some("give fewer `--rounds`, fewer `--samples`, or fewer conditions".into())

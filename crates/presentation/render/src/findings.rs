@@ -80,7 +80,7 @@ fn page_text(findings: &[Finding], width: usize, detail: Detail, extent: Finding
         page.text.push('\n');
         page.paragraph_at(
             0,
-            "`howlate doctor --verbose` has all of it, with why, what it costs, how to undo it, and what was read.",
+            "`howlate doctor --details` has all of it, with why, what it costs, how to undo it, and what was read.",
         );
     }
     page.text
@@ -163,7 +163,7 @@ impl FindingsPage {
             let count = remedy.apply.iter().filter(|step| !is_host(step)).count();
             // Incomplete steps would be worse than none: they look complete.
             if count > self.extent.steps {
-                return self.beside("do", PLAIN, &format!("{count} steps: `howlate doctor --verbose`"));
+                return self.beside("do", PLAIN, &format!("{count} steps: `howlate doctor --details`"));
             }
             self.steps("do", &remedy.apply);
         }
@@ -326,7 +326,7 @@ Costs punctuality (1)
     do         # this shell and everything it starts later on
                echo 1 > /proc/$$/timerslack_ns
 
-`howlate doctor --verbose` has all of it, with why, what it costs, how
+`howlate doctor --details` has all of it, with why, what it costs, how
 to undo it, and what was read.
 ";
         assert_eq!(text, expected);

@@ -7,7 +7,7 @@ use super::measuring::{ClockArgs, MeasureArgs, ThreadCount};
 use super::tracing::TracingArgs;
 use super::{RowPer, completion_values};
 
-/// How late periodic threads wake (what cyclictest measures)
+/// Measure how late periodic threads wake, as cyclictest does
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate cyclic --policy fifo:80 --duration 1m\n  \

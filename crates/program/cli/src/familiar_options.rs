@@ -92,7 +92,7 @@ pub(crate) fn hint(refused: &Error, command: &str, arguments: &[String]) -> Opti
         let mechanisms: Vec<_> = mechanisms.map(String::as_str).collect();
         let are_known = mechanisms.iter().all(|name| name.parse::<Notifier>().is_ok());
         let example = if are_known { mechanisms.join(",") } else { "pipe,futex".to_owned() };
-        return Some(format!("mechanisms are given with `--by`: `--by {example}`"));
+        return Some(format!("mechanisms are given with `--mechanism`: `--mechanism {example}`"));
     }
     let is_it = |familiar: &&Familiar| {
         familiar.commands.contains(&command) && familiar.names.contains(&option.as_str())

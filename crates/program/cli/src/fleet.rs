@@ -9,7 +9,7 @@ use howlate_model::Span;
 
 use super::completion_values;
 
-/// The same plan on many machines, over ssh, Slurm or Kubernetes
+/// Measure the same on many machines, over ssh, Slurm or Kubernetes
 #[derive(Args)]
 #[command(disable_help_subcommand = true)]
 pub struct FleetArgs {

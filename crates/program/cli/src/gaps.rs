@@ -6,7 +6,7 @@ use howlate_model::{CpuSet, Policy, Span};
 
 use super::PrintArgs;
 
-/// How long a thread that never sleeps loses its CPU, and to whom (oslat, sysjitter, hwlatdetect)
+/// Measure how long a spinning thread loses its CPU, and to whom
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate gaps\n  \

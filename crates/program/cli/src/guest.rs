@@ -10,11 +10,11 @@ use howlate_model::{LoadList, Policy, Span};
 use super::recording_name::recording_name;
 use super::{IdentityArgs, PrintArgs, completion_values};
 
-/// The same measurement inside other kernels, booted in QEMU
+/// Measure the same inside other kernels, booted in QEMU
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate guest --kernel debian:standard --kernel debian:rt \\\n      -- cyclic --policy fifo:80 --duration 30s\n  \
-howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
+howlate guest --kernel ./bzImage --memory 1G --vcpus 4 -- sleep --for 1ms\n  \
 howlate guest --kernel debian:rt --host-load idle,cpu \\\n      -- cyclic --policy fifo:80")]
 pub struct GuestArgs {
     /// Kernels to boot: the path of an image, `host`, or one of Debian's (see --list)
@@ -31,8 +31,8 @@ pub struct GuestArgs {
     pub list: bool,
 
     /// CPUs of each guest
-    #[arg(long, value_name = "N", default_value = "2", help_heading = "Guest", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub cpus: u32,
+    #[arg(long, alias = "cpus", value_name = "N", default_value = "2", help_heading = "Guest", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub vcpus: u32,
     /// Memory of each guest
     #[arg(long, value_name = "SIZE", default_value = "512M", help_heading = "Guest")]
     pub memory: MemorySize,

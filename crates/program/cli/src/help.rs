@@ -1,19 +1,23 @@
-//! `howlate --help`: the main commands in two groups; `howlate help --all` lists all.
+//! `howlate --help`: the main commands in groups; `howlate help --all` lists all.
 
 use clap::{Command, CommandFactory};
 
 use super::Cli;
 
 /// Groups of the main commands.
-pub const GROUPS: [(&str, &[&str]); 2] = [
-    ("Start here", &["cyclic", "sleep", "watch", "doctor"]),
-    ("Understand", &["why", "top", "tune", "compare", "show", "report"]),
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Start here", &["watch", "cyclic", "sleep", "notify", "doctor"]),
+    ("Whole machine", &["top", "record", "gaps", "tune"]),
+    ("Understand", &["why", "compare", "show", "report"]),
 ];
 
+/// Commands in place of others; listed last.
+const REPLACEMENTS: [&str; 4] = ["cyclictest", "oslat", "hwlatdetect", "cyclicdeadline"];
+
 /// Row for `howlate` without a command.
-const ALONE: (&str, &str) = ("(alone)", "A quick look at this machine (about 20 s)");
-/// Row for the remaining commands.
-const ALL: (&str, &str) = ("help --all", "Every command:");
+const ALONE: (&str, &str) = ("(alone)", "Take a quick look at this machine (about 20 s)");
+/// Heading of the remaining commands.
+const MORE: &str = "More (`howlate help --all` explains them)";
 
 /// The clap command with grouped help.
 pub fn program() -> Command {
@@ -21,7 +25,7 @@ pub fn program() -> Command {
     let groups = groups(&program);
     let options = heading(&program, "Options");
     program.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\n{options}{{options}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} howlate [OPTIONS] [COMMAND]\n\n{groups}\n{options}{{options}}{{after-help}}"
     ))
 }
 
@@ -37,35 +41,33 @@ pub(crate) fn heading(program: &Command, title: &str) -> String {
 
 /// All groups, and the names of the other commands.
 fn groups(program: &Command) -> String {
-    let about = |name: &'static str| {
+    let about = |name: &&'static str| {
         let about = program.find_subcommand(name).and_then(Command::get_about);
-        (name, about.map(ToString::to_string).unwrap_or_default())
+        (*name, about.map(ToString::to_string).unwrap_or_default())
     };
-    let alone = (ALONE.0, ALONE.1.to_owned());
-    let [(start, first), (understand, second)] = GROUPS;
-    let groups = [
-        (start, std::iter::once(alone).chain(first.iter().map(|name| about(name))).collect()),
-        (understand, second.iter().map(|name| about(name)).collect()),
-        ("More", vec![(ALL.0, ALL.1.to_owned())]),
-    ];
-    let width = ALL.0.len();
+    let mut groups = GROUPS.map(|(title, names)| (title, names.iter().map(about).collect::<Vec<_>>()));
+    groups[0].1.insert(0, (ALONE.0, ALONE.1.to_owned()));
+    let width = groups.iter().flat_map(|(_, lines)| lines).map(|(name, _)| name.len()).max().unwrap_or(0);
     let group = |(title, lines): &(&str, Vec<(&str, String)>)| {
         let lines: String = lines.iter().map(|(name, about)| format!("  {name:width$}  {about}\n")).collect();
         format!("{}{lines}", heading(program, title))
     };
-    let groups: Vec<String> = groups.iter().map(group).collect();
-    format!("{}{}\n", groups.join("\n"), wrap_names(&ungrouped(program), width + 4))
+    let groups = groups.iter().map(group).collect::<Vec<_>>().join("\n");
+    format!("{groups}\n{}{}\n", heading(program, MORE), ungrouped(program))
 }
 
-/// Commands in no group.
-fn ungrouped(program: &Command) -> Vec<&str> {
+/// Commands in no group, in wrapped lines.
+fn ungrouped(program: &Command) -> String {
     let shown = program.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
-    shown.filter(|name| !GROUPS.iter().any(|(_, names)| names.contains(name))).collect()
+    let is_grouped = |name: &&str| GROUPS.iter().any(|(_, names)| names.contains(name));
+    let (replacements, others): (Vec<_>, Vec<_>) =
+        shown.filter(|name| !is_grouped(name)).partition(|name| REPLACEMENTS.contains(name));
+    wrap_names(&format!("{}; drop-ins: {}", others.join(", "), replacements.join(", ")), 2)
 }
 
 /// Names in wrapped, indented lines.
-fn wrap_names(names: &[&str], indent: usize) -> String {
-    let text = howlate_render::wrapped(&names.join(", "), COLUMNS - indent, 0);
+fn wrap_names(names: &str, indent: usize) -> String {
+    let text = howlate_render::wrapped(names, COLUMNS - indent, 0);
     text.lines().map(|line| format!("{:indent$}{line}", "")).collect::<Vec<_>>().join("\n")
 }
 
@@ -85,6 +87,17 @@ mod tests {
             ("howlate selfcheck --for thread", "selfcheck"),
             ("howlate top --process 1", "top"),
             ("howlate compare --self-test", "compare"),
+            ("howlate notify --by pipe", "notify"),
+            ("howlate notify --between threads", "notify"),
+            ("howlate notify --hold-awake", "notify"),
+            ("howlate guest --cpus 1 --list", "guest"),
+            ("howlate record --policy fifo", "record"),
+            ("howlate record --at-most 1/h", "record"),
+            ("howlate show --group pod", "show"),
+            ("howlate report --group pod", "report"),
+            ("howlate top --threads", "top"),
+            ("howlate doctor --verbose", "doctor"),
+            ("howlate doctor -v", "doctor"),
         ] {
             let arguments = old.split(' ');
             assert!(program().try_get_matches_from(arguments).is_ok(), "{old}");

@@ -95,6 +95,10 @@ pub use why::WhyArgs;
 pub const EXIT_STATUS: &str = "Exit status: 0 done and within limits, 1 a limit was exceeded or something is worse, \
 2 could not (bad request, missing file), 3 ran, but not as asked, not to the end, or inconclusive.";
 
+/// The same on one line.
+const SHORT_EXIT_STATUS: &str =
+    "Exit status: 0 done, 1 beyond a limit, 2 could not, 3 not as asked or undecided";
+
 /// After-help of the programs whose exit status is that of the original.
 const OSLAT: &str = "Examples:\n  \
 howlate oslat --cpu-list 2-7 --rtprio 1 --duration 1m\n\n\
@@ -116,7 +120,8 @@ Needs root. Exit status: that of the original: 0 when done, interrupted or stopp
 does it run a thread that wants to run every millisecond, idle and busy, and what costs most."
 )]
 #[command(
-    after_help = EXIT_STATUS
+    after_help = SHORT_EXIT_STATUS,
+    after_long_help = EXIT_STATUS
 )]
 pub struct Cli {
     /// What is to be done.

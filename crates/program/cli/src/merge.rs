@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::recording_name::recording_name;
 
-/// Many recordings as one, without loss
+/// Make one recording of many, without loss
 ///
 /// Counts are added, and percentiles recomputed.
 #[derive(Args)]

@@ -8,30 +8,30 @@ use howlate_plan::{CpuPairs, deduplicate};
 
 use super::{MeasureArgs, TracingArgs, completion_values};
 
-/// How long one process needs to wake another
+/// Measure how long one process needs to wake another, by mechanism
 ///
 /// By mechanism, idle gap and pair of CPUs.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate notify --policy other,fifo:80\n  \
-howlate notify --by all --after 100us\n  \
-howlate notify --by pipe,futex --after 1ms --why")]
+howlate notify --mechanism all --after 100us\n  \
+howlate notify --mechanism pipe,futex --after 1ms --why")]
 #[command(after_long_help = "Examples:\n  \
 howlate notify\n  \
 howlate notify --policy other,fifo:80 --out notify.jsonl\n  \
-howlate notify --by all --after 100us\n  \
-howlate notify --by futex,eventfd --pair 0,1 --pair 1,1 \\\n      --receiver as_left,held_awake\n  \
-howlate notify --by pipe,futex --after 1ms --why")]
+howlate notify --mechanism all --after 100us\n  \
+howlate notify --mechanism futex,eventfd --pair 0,1 --pair 1,1 \\\n      --receiver as_left,held_awake\n  \
+howlate notify --mechanism pipe,futex --after 1ms --why")]
 pub struct NotifyArgs {
     /// How to notify, or `all`; `--help` lists them
     ///
     /// futex, semaphore, condvar, signal, signalfd, eventfd, pipe, fifo, socketpair, socketpair_dgram, socketpair_seqpacket,
     /// unix_stream, tcp, udp, posix_mq, sysv_sem, sysv_mq, io_uring, epoll_eventfd, epoll_pipe, busy_wait,
     /// busy_wait_no_pause, sched_yield; `all` for every one.
-    #[arg(long, value_name = "MECHANISM,…", value_delimiter = ',', value_parser = completion_values::completable::<NotifierChoice>(completion_values::notifiers), hide_possible_values = true)]
+    #[arg(long, alias = "by", value_name = "MECHANISM,…", value_delimiter = ',', value_parser = completion_values::completable::<NotifierChoice>(completion_values::notifiers), hide_possible_values = true)]
     #[arg(default_value = "semaphore,signal,pipe,socketpair,busy_wait")]
-    pub by: Vec<NotifierChoice>,
-    /// How long the sender sleeps before each notification
+    pub mechanism: Vec<NotifierChoice>,
+    /// Sleep of the sender before each notification
     #[arg(long, value_name = "LENGTH,…", value_delimiter = ',', default_value = "1us,10us,100us,1ms,10ms")]
     pub after: Vec<Span>,
     /// CPUs of sender and receiver, such as 0,1; can be repeated
@@ -42,12 +42,13 @@ pub struct NotifyArgs {
     /// What sender and receiver are
     #[arg(
         long,
+        alias = "between",
         value_name = "WHAT,…",
         value_delimiter = ',',
         default_value = "processes",
         hide_short_help = true
     )]
-    pub between: Vec<BetweenChoice>,
+    pub peers: Vec<PeersChoice>,
     /// How the receiver's CPU waits: as the gap leaves it, or kept awake by an idle-class thread
     #[arg(
         long,
@@ -58,7 +59,7 @@ pub struct NotifyArgs {
     )]
     pub receiver: Vec<ReceiverChoice>,
     /// The same as `--receiver held_awake`
-    #[arg(long, conflicts_with = "receiver", hide_short_help = true)]
+    #[arg(long, conflicts_with = "receiver", hide = true)]
     pub hold_awake: bool,
     /// Measure until the sender has an answer by the same mechanism
     #[arg(long, hide_short_help = true)]
@@ -74,11 +75,11 @@ pub struct NotifyArgs {
 impl NotifyArgs {
     /// Requested notifiers, without duplicates.
     pub fn notifiers(&self) -> Vec<Notifier> {
-        let each = |by: &NotifierChoice| match by {
+        let each = |mechanism: &NotifierChoice| match mechanism {
             NotifierChoice::All => Notifier::ALL.to_vec(),
             NotifierChoice::One(notifier) => vec![*notifier],
         };
-        deduplicate(&self.by.iter().flat_map(each).collect::<Vec<_>>())
+        deduplicate(&self.mechanism.iter().flat_map(each).collect::<Vec<_>>())
     }
 
     /// Requested pairs of CPUs.
@@ -104,11 +105,11 @@ impl NotifyArgs {
 
     /// Requested kinds of peers.
     pub fn peers(&self) -> Vec<Peers> {
-        let kind = |choice: &BetweenChoice| match choice {
-            BetweenChoice::Processes => Peers::Processes,
-            BetweenChoice::Threads => Peers::Threads,
+        let kind = |choice: &PeersChoice| match choice {
+            PeersChoice::Processes => Peers::Processes,
+            PeersChoice::Threads => Peers::Threads,
         };
-        deduplicate(&self.between.iter().map(kind).collect::<Vec<_>>())
+        deduplicate(&self.peers.iter().map(kind).collect::<Vec<_>>())
     }
 }
 
@@ -153,7 +154,7 @@ impl FromStr for PairChoice {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum BetweenChoice {
+pub enum PeersChoice {
     /// Two processes
     Processes,
     /// Two threads of one process

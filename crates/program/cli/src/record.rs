@@ -14,7 +14,7 @@ use super::StartAt;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate record\n  \
-howlate record --late-above 500us --policy fifo,rr,deadline\n  \
+howlate record --late-above 500us --only-policy fifo,rr,deadline\n  \
 howlate record --unit nginx,postgres --late-above p99.9\n  \
 howlate record --requests nginx,redis-server\n  \
 howlate record --late-above 20ms --on-late 'logger -t howlate'\n  \
@@ -35,8 +35,14 @@ pub struct RecordArgs {
     )]
     pub loop_above: Span,
     /// Only threads of these policies: other, fifo, rr, batch, idle, deadline, ext
-    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Whose waits")]
-    policy: Vec<PolicyKind>,
+    #[arg(
+        long,
+        alias = "policy",
+        value_name = "POLICY,…",
+        value_delimiter = ',',
+        help_heading = "Whose waits"
+    )]
+    only_policy: Vec<PolicyKind>,
     /// Only processes or threads with these names; * and ? are wildcards
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Whose waits")]
     process: Vec<Pattern>,
@@ -49,7 +55,7 @@ pub struct RecordArgs {
     /// Only those of these systemd units
     #[arg(long, value_name = "UNIT,…", value_delimiter = ',', help_heading = "Whose waits")]
     unit: Vec<String>,
-    /// Also how long these servers take to answer requests, by name or id of the process; late ones are recorded
+    /// How long these servers take to answer, too; by name or id of the process; late answers are recorded
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = server, help_heading = "Whose waits")]
     pub requests: Vec<String>,
     /// The folder for the recording; one that has a recording is continued
@@ -74,12 +80,13 @@ pub struct RecordArgs {
     /// Keep a timeline of all CPUs for this many of the worst incidents; 0/h for none
     #[arg(
         long,
+        alias = "at-most",
         value_name = "COUNT/UNIT",
         default_value = "10/h",
         help_heading = "What is kept",
         hide_short_help = true
     )]
-    pub at_most: TimelineQuota,
+    pub timelines: TimelineQuota,
     /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
     #[arg(long, value_name = "COMMAND")]
     pub on_late: Vec<LateAction>,
@@ -109,7 +116,7 @@ impl RecordArgs {
         ThreadFilter {
             process: self.process.clone(),
             uid: self.user.clone(),
-            policy: self.policy.clone(),
+            policy: self.only_policy.clone(),
             cgroup: self.cgroup.clone(),
             unit: self.unit.clone(),
         }

@@ -11,7 +11,7 @@ use super::time_range::{GroupingArgs, TimeRangeArgs};
 use super::value_parsers::prometheus_file;
 use super::value_parsers::time_unit;
 
-/// One page with words, tables and pictures of saved recordings
+/// Write one page of saved recordings, with tables and pictures
 ///
 /// The page holds everything it needs: it opens from a disk, asks no network for anything, prints, and can
 /// be read without its script. Several recordings stand side by side.

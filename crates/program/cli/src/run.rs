@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{ExtentArgs, OutputArgs, StartAt, TracingArgs, WholeRunArgs, WithArguments, completion_values};
 
-/// A whole experiment: every condition of a plan, interleaved
+/// Run an experiment from a file: every condition, interleaved
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate run --list\n  \

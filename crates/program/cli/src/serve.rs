@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use howlate_serve::ListenAddress;
 
-/// Metrics for Prometheus and the report's page, over HTTP
+/// Serve metrics for Prometheus, and the report's page, over HTTP
 ///
 /// Of saved recordings, read again when they change; of a folder, whatever is put there; of one of howlate record, what it records
 /// from now on, and the page of the last day; or of a running program, live.

@@ -13,7 +13,7 @@ use super::value_parsers::file_name;
 use super::value_parsers::prometheus_file;
 use super::value_parsers::time_unit;
 
-/// Results of saved recordings, as tables or for programs
+/// Print saved recordings, as tables or for other programs
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate show\n  \

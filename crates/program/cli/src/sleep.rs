@@ -9,7 +9,7 @@ use super::completion_values;
 use super::measuring::{ClockArgs, MeasureArgs};
 use super::tracing::TracingArgs;
 
-/// How late sleeps return, by length, call, policy and load
+/// Measure how late sleeps return, by length, call, policy and load
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate sleep 1ms python\n  \

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Have a running `howlate record` keep what all CPUs did in the last seconds
+/// Ask a running recorder to keep what all CPUs just did
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate snap\n  \

@@ -24,8 +24,8 @@ pub struct TimeRangeArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub struct GroupingArgs {
     /// Count threads together by process, unit, cgroup, container, pod or user
-    #[arg(long, value_name = "GROUP", hide_short_help = true)]
-    pub group: Option<Grouping>,
+    #[arg(long, alias = "group", value_name = "GROUP", hide_short_help = true)]
+    pub group_by: Option<Grouping>,
 }
 
 impl TimeRangeArgs {

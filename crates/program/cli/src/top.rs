@@ -8,7 +8,7 @@ use howlate_trace::WaitChoice;
 
 use super::time_range::TimeRangeArgs;
 
-/// Which process is waiting for what, right now
+/// Show which process is waiting for what, right now
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate top\n  \
@@ -34,7 +34,7 @@ pub struct TopArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "TimeRangeArgs")]
     pub group: Option<String>,
     /// Show threads rather than processes: --by thread
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, hide = true)]
     threads: bool,
     /// What comes first
     #[arg(long, value_enum, default_value_t = Sorting::HeldUp)]

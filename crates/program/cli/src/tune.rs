@@ -12,7 +12,7 @@ use howlate_tune::{ProgramOptions, SettingSelection, TuneOptions};
 use super::recording_name::recording_name;
 use super::{CyclicArgs, DisplayArgs, MeasureArgs, NotifyArgs, PrintArgs, SleepArgs, completion_values};
 
-/// Which settings help on this machine, proved in interleaved turns
+/// Find which settings help on this machine, proved in interleaved turns
 #[derive(Args)]
 #[command(
     after_help = "Without a command: `cyclic`; `program` before `-- CMD`, or the id or name of a process. After each of them: --knobs NAME,…, --goal p50|p99|max, --budget LENGTH, --dry-run, \
@@ -107,7 +107,7 @@ howlate tune sleep --for 1ms --policy other --budget 1m",
     /// Settings tried on notification
     #[command(
         after_help = "Examples:\n  \
-howlate tune notify --by pipe --after 1ms --pair 0,1",
+howlate tune notify --mechanism pipe --after 1ms --pair 0,1",
         mut_args(hide_refused)
     )]
     Notify(Box<TuneRunArgs<NotifyArgs>>),
@@ -146,7 +146,7 @@ pub struct SearchArgs {
     /// How long all turns together may take
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "10m")]
     pub budget: Span,
-    /// Only list every setting and what would be written
+    /// Only list each setting and what it would write
     #[arg(long)]
     pub dry_run: bool,
     /// Try settings of the machine although another program that tunes it is at work

@@ -15,7 +15,7 @@ use super::{DetailedPrintArgs, IdentityArgs, PrintArgs, WatchUntilArgs, completi
 /// Default threshold: roughly where people notice an event loop's delay.
 const LOOP_ABOVE: Span = Span::from_millis(10);
 
-/// How late the threads of your own program run, and why
+/// Measure how late your program's threads run, and why
 ///
 /// The program needs no changes.
 ///

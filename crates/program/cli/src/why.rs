@@ -12,7 +12,7 @@ use super::{
     DetailedPrintArgs, DisplayArgs, IdentityArgs, RowPer, TimeRangeArgs, TracingArgs, completion_values,
 };
 
-/// Where lateness comes from, on this machine or in recordings
+/// Explain where lateness comes from, on this machine or in recordings
 ///
 /// Looking at this machine takes about 30 s. Recordings must have been traced.
 #[derive(Args)]

@@ -246,7 +246,7 @@ impl Error {
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingPeriodic => Some("measure with `howlate cyclic`, or choose another `--format`: `howlate show --help` lists them".into()),
             Self::NoSingleSamples => Some("measure with `howlate sleep`, or save every wake-up of another command as Parquet: `--samples-out FILE`".into()),
-            Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
+            Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --mechanism".into()),
             Self::Watch(error) => error.hint(&typed_arguments()),
             Self::TracerCannotWatch(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::NoRequests(_) => Some("without `--requests`, `howlate watch` measures what it can here".into()),

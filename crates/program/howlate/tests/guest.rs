@@ -162,7 +162,7 @@ fn the_threads_of_the_guest_get_the_settings_asked_for() {
         return skip("needs root and real-time priorities");
     }
     let options =
-        ["--kernel", "debian:standard", "--cpus", "1", "--vcpu-policy", "fifo:1", "--vcpu-pin", "0"];
+        ["--kernel", "debian:standard", "--vcpus", "1", "--vcpu-policy", "fifo:1", "--vcpu-pin", "0"];
     let more = ["--emulator-policy", "nice:-5", "--host-load", "cpu", "--json"];
     let output = guest(&[options.as_slice(), &more].concat(), &["sleep", "--for", "1ms", "--samples", "50"]);
     let output = { output }.output().unwrap();
@@ -185,7 +185,7 @@ fn a_plan_is_run_in_a_guest_and_kvm_is_left_where_it_leads_nowhere() {
     let Some(_permit) = guests() else { return };
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("a plan.toml");
-    std::fs::write(&plan, "[[sleep]]\nfor = \"1ms\"\nsamples = 40\n\n[[notify]]\nby = [\"pipe\", \"udp\"]\nafter = \"1ms\"\nsamples = 20\nrounds = 2\n").unwrap();
+    std::fs::write(&plan, "[[sleep]]\nfor = \"1ms\"\nsamples = 40\n\n[[notify]]\nmechanism = [\"pipe\", \"udp\"]\nafter = \"1ms\"\nsamples = 20\nrounds = 2\n").unwrap();
     let arguments = ["guest", "--kernel", "debian:rt", "--json", "--", "run", plan.to_str().unwrap()];
     let output = run(&arguments);
     if cannot_fetch(&output) {
@@ -383,7 +383,7 @@ fn a_kernel_that_panics_is_shown_with_its_last_words() {
 #[test]
 fn isolated_cpus_can_be_measured_and_are_offered() {
     let Some(_permit) = guests() else { return };
-    let options = ["--kernel", "debian:standard", "--cpus", "2", "--append", "isolcpus=1", "--json"];
+    let options = ["--kernel", "debian:standard", "--vcpus", "2", "--append", "isolcpus=1", "--json"];
     let measured = |arguments: &[&str]| {
         let output =
             guest(&options, &[arguments, &["--samples", "20", "--period", "5ms"]].concat()).output().unwrap();

@@ -27,7 +27,7 @@ const PLANS: [&str; 6] = [
     "[[cyclic]]\nperiod = \"1ms\"\nthreads = 2\npolicy = [\"other\", \"fifo:10\"]\nduration = \"1h\"\n",
     "[[cyclic]]\nperiod = \"1ms\"\nthreads = 1\nload = [\"cpu\", \"pipe\"]\nduration = \"1h\"\nrounds = 50\n",
     "[[sleep]]\nfor = \"1ms\"\ncall = [\"clock_nanosleep\", \"python\", \"shell\"]\nsamples = 100\nrounds = 50\n",
-    "[[notify]]\nby = [\"futex\", \"pipe\"]\nafter = \"1ms\"\nsamples = 1000\nrounds = 50\n",
+    "[[notify]]\nmechanism = [\"futex\", \"pipe\"]\nafter = \"1ms\"\nsamples = 1000\nrounds = 50\n",
     "[[sleep]]\nfor = \"1ms\"\nload = [\"memory\", \"disk\"]\nduration = \"1h\"\nrounds = 50\n",
     "dma-latency = \"0us\"\n[[cyclic]]\nperiod = \"2ms\"\nthreads = 1\nduration = \"100ms\"\n",
 ];

@@ -43,7 +43,7 @@ impl RecordRun {
             "record",
             "--process",
             &NAMES.join(","),
-            "--at-most",
+            "--timelines",
             "0/h",
             "--late-above",
             &format!("{late_above_ns}ns"),

@@ -46,7 +46,7 @@ fn about(incidents: &IncidentReport, incident: &Incident, is_alone: bool) -> Str
         (Some(name), false) => {
             format!("Below it, what each CPU did; all of it is in {name}, for ui.perfetto.dev.")
         }
-        _ => "What all CPUs did then was not kept (`--at-most` of `howlate record`).".replace('`', ""),
+        _ => "What all CPUs did then was not kept (`--timelines` of `howlate record`).".replace('`', ""),
     };
     format!(
         "At {}, it {}; {}. {cpus}",

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitStatus, Error> {
         json(&root, &found, last.as_ref())?
     } else {
         let (system, found) = (legible_value(describe(&root))?, legible_value(found)?);
-        let detail = if args.verbose { Detail::Full } else { Detail::Brief };
+        let detail = if args.details { Detail::Full } else { Detail::Brief };
         let width = terminal::width();
         let last =
             last.map_or_else(String::new, |last| format!("\n{}\n", wrapped(&last.in_words(), width, 0)));

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitStatus, Error> {
         folder: args.out.clone(),
         bounds: args.bounds(),
         keep: args.keep,
-        timelines: args.at_most,
+        timelines: args.timelines,
         on_late: args.on_late.clone(),
         duration: args.duration,
         servers: args.requests.clone(),

@@ -89,7 +89,7 @@ fn print_json(incidents: &IncidentReport, detail: Detail) -> Result<ExitStatus, 
 }
 
 pub(super) fn show(folder: &Path, args: &ShowArgs) -> Result<ExitStatus, Error> {
-    let incidents = read(folder, &args.moments, args.together.group)?;
+    let incidents = read(folder, &args.moments, args.together.group_by)?;
     let detail = detail(args.details, args.by);
     match args.output_format() {
         OutputFormat::Json => print_json(&incidents, detail),

@@ -27,7 +27,7 @@ fn folders_in(path: &Path) -> Vec<PathBuf> {
 }
 
 pub(super) fn show(folders: &[PathBuf], args: &ShowArgs) -> Result<ExitStatus, Error> {
-    let (nodes, status) = read(folders, &args.moments, args.together.group)?;
+    let (nodes, status) = read(folders, &args.moments, args.together.group_by)?;
     match args.output_format() {
         OutputFormat::Json => {
             let detail = detail(args.details, args.by);

@@ -196,11 +196,29 @@ fn parse_table(measure: &MeasureTable, path: &Path) -> Result<CliCommand, PlanPr
 /// Options of a measuring command that its table can have.
 fn options_of(command: &str) -> Vec<String> {
     let cli = Cli::command();
-    let subcommand = command.split(' ').try_fold(&cli, |command, name| command.find_subcommand(name));
-    let arguments = subcommand.into_iter().flat_map(clap::Command::get_arguments);
-    let names = arguments.filter_map(|argument| argument.get_long()).map(str::to_owned);
+    let names = arguments_of(&cli, command)
+        .filter(|argument| !argument.is_hide_set())
+        .filter_map(clap::Arg::get_long);
+    in_tables(names)
+}
+
+/// The names that these options had before, which are still read.
+fn old_names_of(command: &str) -> Vec<String> {
+    let cli = Cli::command();
+    let hidden =
+        arguments_of(&cli, command).filter(|argument| argument.is_hide_set()).filter_map(clap::Arg::get_long);
+    let aliases = arguments_of(&cli, command).filter_map(clap::Arg::get_all_aliases).flatten();
+    in_tables(hidden.chain(aliases))
+}
+
+fn arguments_of<'cli>(cli: &'cli clap::Command, command: &str) -> impl Iterator<Item = &'cli clap::Arg> {
+    let subcommand = command.split(' ').try_fold(cli, |command, name| command.find_subcommand(name));
+    subcommand.into_iter().flat_map(clap::Command::get_arguments)
+}
+
+fn in_tables<'name>(names: impl Iterator<Item = &'name str>) -> Vec<String> {
     let excluded = not_in_tables();
-    names.filter(|name| !excluded.contains(name)).collect()
+    names.map(str::to_owned).filter(|name| !excluded.contains(name)).collect()
 }
 
 /// Parses `command` with `options`, followed by `arguments`.
@@ -211,8 +229,9 @@ fn parse(
     line: usize,
     arguments: Vec<String>,
 ) -> Result<CliCommand, PlanProblem> {
+    let old_names = old_names_of(command);
     for option in options {
-        if !known_options.contains(&option.name) {
+        if !known_options.contains(&option.name) && !old_names.contains(&option.name) {
             return Err(PlanProblem::at(option, unknown_option(&option.name, command, known_options)));
         }
     }

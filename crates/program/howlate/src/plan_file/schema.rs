@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, CommandFactory};
 use serde_json::{Map, Value, json};
 
-use super::{COMMANDS, not_in_tables, options_of, run_options};
+use super::{COMMANDS, arguments_of, not_in_tables, options_of, run_options};
 use howlate_cli::Cli;
 
 fn schema() -> Value {
@@ -100,13 +100,11 @@ fn table(command: &str) -> Value {
 /// Schemas of the options of a command, by name.
 fn option_schemas(command: &str, names: &[String]) -> Map<String, Value> {
     let cli = Cli::command();
-    let subcommand = command.split(' ').try_fold(&cli, |command, name| command.find_subcommand(name));
-    let arguments = subcommand.into_iter().flat_map(clap::Command::get_arguments);
     let schema = |argument: &Arg| {
         let name = argument.get_long()?.to_owned();
         names.contains(&name).then(|| (name, option_schema(argument)))
     };
-    arguments.filter_map(schema).collect()
+    arguments_of(&cli, command).filter_map(schema).collect()
 }
 
 fn option_schema(argument: &Arg) -> Value {

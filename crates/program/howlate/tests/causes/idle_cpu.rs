@@ -86,7 +86,7 @@ fn hunted(allowed: &CpuSet) -> Vec<Value> {
         "causes*",
         "--late-above",
         LATE,
-        "--at-most",
+        "--timelines",
         "0/h",
         "--out",
         out,

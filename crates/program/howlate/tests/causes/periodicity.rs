@@ -72,7 +72,8 @@ fn a_recorder_names_who_comes_seven_times_a_second() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("kept");
     let out = out.to_str().unwrap();
-    let command = ["record", "--late-above", "2ms", "--policy", "fifo", "--at-most", "0/h", "--out", out];
+    let command =
+        ["record", "--late-above", "2ms", "--only-policy", "fifo", "--timelines", "0/h", "--out", out];
     let mut recorder = RecorderProcess::begin(howlate(&command));
     json(
         &[

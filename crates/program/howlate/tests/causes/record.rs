@@ -157,7 +157,7 @@ impl RecorderProcess {
 
     /// With the option that records only the victim.
     fn start_choosing(out: &str) -> Self {
-        let chosen = ["--process", "vict?m", "--policy", "fifo"];
+        let chosen = ["--process", "vict?m", "--only-policy", "fifo"];
         Self::start(&[&["record", "--late-above", LATE, "--out", out], &chosen[..]].concat())
     }
 
@@ -324,7 +324,7 @@ fn whoever_holds_up_others_is_recorded_each_time_and_a_killed_recorder_leaves_it
     // Another range of time has no incidents.
     let shown = json(&["show", at, "--between", "2001-01-01,2001-01-02", "--json"], 0);
     assert_eq!(shown["incidents"], Value::Array(vec![]));
-    let text = stdout(&run(&["show", at, "--since", "10m", "--group", "user"]));
+    let text = stdout(&run(&["show", at, "--since", "10m", "--group-by", "user"]));
     assert!(text.contains("victim") && text.contains("hog") && text.contains("\n  user"), "{text}");
 }
 
@@ -408,7 +408,7 @@ fn what_cannot_be_is_refused_with_what_to_type() {
             "has no unit; write a number with K, M, G or T",
         ),
         (&["record", "--out", folder_path, "--max-age", "30"], "has no unit"),
-        (&["record", "--out", folder_path, "--policy", "fast"], "is not a policy; write other, fifo"),
+        (&["record", "--out", folder_path, "--only-policy", "fast"], "is not a policy; write other, fifo"),
         (&["record", "--out", folder_path, "--user", "no such user"], "there is no user `no such user`"),
         (&["record", "--out", folder_path, "--cgroup", "kubepods"], "write it as /proc/PID/cgroup has it"),
         (&["record", "--out", link], "is a link; refusing to follow it"),
@@ -450,7 +450,7 @@ fn the_worst_have_a_timeline_and_a_command_is_told_of_each() {
     let (out, command_output) = (folder.path().join("kept"), folder.path().join("told"));
     let at = out.to_str().unwrap();
     let command = format!("cat >> {}", command_output.display());
-    let chosen = ["--late-above", LATE, "--process", "victim", "--at-most", "2/h", "--on-late", &command];
+    let chosen = ["--late-above", LATE, "--process", "victim", "--timelines", "2/h", "--on-late", &command];
     let mut recorder = RecorderProcess::start(&[&["record", "--out", at], &chosen[..]].concat());
     let all_made = held_up_and_recorded(at);
     let made = all_made.last().unwrap();

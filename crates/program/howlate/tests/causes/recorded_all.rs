@@ -36,7 +36,7 @@ fn each_late_wait_is_an_incident_or_counted_as_left_out_or_lost() {
     let out = out.to_str().unwrap();
     let _busy: Vec<Pair> = (0..6).map(|_| Pair::start()).collect();
     let output =
-        run(&["record", "--late-above", "50us", "--at-most", "0/h", "--duration", "1s", "--out", out]);
+        run(&["record", "--late-above", "50us", "--timelines", "0/h", "--duration", "1s", "--out", out]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let shown = json(&["show", out, "--json"], 0);
     let count = |value: &Value| value.as_u64().unwrap();

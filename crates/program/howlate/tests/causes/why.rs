@@ -335,7 +335,7 @@ fn a_receiver_is_followed_from_the_send_to_its_return() {
     if !has_bpf() {
         return;
     }
-    let options = ["notify", "--by", "pipe,sched_yield", "--after", "1ms", "--samples", "200"];
+    let options = ["notify", "--mechanism", "pipe,sched_yield", "--after", "1ms", "--samples", "200"];
     for between in ["processes", "threads"] {
         let result = run_why(&[&options[..], &["--between", between]].concat());
         let parts = parts_of(&result["results"][0]["why"]);

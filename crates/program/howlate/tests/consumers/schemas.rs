@@ -28,7 +28,7 @@ fn tune_documents() -> String {
         &["--knobs", "all"],
         &["cyclic", "--policy", "fifo:80"],
         &["sleep", "--for", "1ms", "--knobs", "machine"],
-        &["notify", "--by", "futex", "--after", "1ms"],
+        &["notify", "--mechanism", "futex", "--after", "1ms"],
     ];
     let golden = "../../measuring/tune/src/snapshots/howlate_tune__scripted_tests__tune-json.snap";
     let golden = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap();

@@ -201,7 +201,7 @@ fn recorders_begin_together_and_are_shown_as_one() {
     if tried.status.code() != Some(0) {
         return skip(&stderr(&tried));
     }
-    let what = ["--late-above", "20us", "--at-most", "0/h", "--duration", "1s", "--start-at", "/2s"];
+    let what = ["--late-above", "20us", "--timelines", "0/h", "--duration", "1s", "--start-at", "/2s"];
     let arguments = [&["run", "record", "--on", "ssh:n1,n2", "--quiet", "--json", "--"][..], &what].concat();
     let output = hosts.run(folder.path(), &arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

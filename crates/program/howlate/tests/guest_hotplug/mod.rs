@@ -27,7 +27,7 @@ const ROWS: [HotplugCase; 10] = [
     measures("cyclic", "cyclic --cpus 0-1 --duration 1h -q --out /tmp/out"),
     measures("plan", "run /plan.toml -q --out /tmp/out"),
     measures("sleep", "sleep --cpus 1 --for 1ms --duration 1h -q --out /tmp/out"),
-    measures("notify", "notify --pair 0,1 --by futex --after 1ms --duration 1h -q --out /tmp/out"),
+    measures("notify", "notify --pair 0,1 --mechanism futex --after 1ms --duration 1h -q --out /tmp/out"),
     measures("load", "cyclic --cpus 1 --load cpu -q --duration 1h --out /tmp/out"),
     HotplugCase {
         name: "gaps",

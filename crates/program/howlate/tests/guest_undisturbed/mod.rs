@@ -179,7 +179,7 @@ fn timerlat(folder: &Path) -> Option<f64> {
         skip("needs a C compiler and a static C library");
         return None;
     }
-    let options = ["--kernel", "debian:rt", "--cpus", "1", "--program", program.to_str().unwrap()];
+    let options = ["--kernel", "debian:rt", "--vcpus", "1", "--program", program.to_str().unwrap()];
     // The guest runs no `howlate guest` protocol and sends no recording; its result is on the console.
     let output = guest(&options, &["cyclic", "--samples", "1"]).output().unwrap();
     if cannot_fetch(&output) {
@@ -197,7 +197,7 @@ fn the_kernels_own_tracer_finds_lateness_of_the_same_order() {
     let folder = tempfile::tempdir().unwrap();
     let Some(timerlat_ns) = timerlat(folder.path()) else { return };
     let recording = recording(folder.path());
-    let out = ["--kernel", "debian:rt", "--cpus", "1", "--out", recording.to_str().unwrap()];
+    let out = ["--kernel", "debian:rt", "--vcpus", "1", "--out", recording.to_str().unwrap()];
     // Like timerlat's threads: bound, SCHED_FIFO 95, every 10 ms.
     let same = [
         "cyclic",

@@ -242,7 +242,7 @@ fn measured_threads_meet_no_page_fault() {
     // Enough to fill several pages of memory.
     let cyclic = ["cyclic", "--threads", "2", "--period", "100us", "--call", &calls, "--samples", "2000"];
     let sleep = ["sleep", "--for", "10us", "--samples", "2000"];
-    let notify = ["notify", "--by", "futex,pipe,semaphore", "--after", "10us", "--samples", "2000"];
+    let notify = ["notify", "--mechanism", "futex,pipe,semaphore", "--after", "10us", "--samples", "2000"];
     for options in [&cyclic[..], &sleep, &notify] {
         // Memory that howlate does not touch beforehand faults in every run. Locked pages that the kernel moves
         // (`vm.compact_unevictable_allowed`) fault sometimes.
@@ -298,7 +298,7 @@ fn warm_up_is_what_was_asked_for_and_stands_in_the_result() {
     for kind in [
         &["cyclic", "--threads", "1"][..],
         &["sleep", "--for", "1ms"],
-        &["notify", "--by", "pipe", "--after", "1ms"],
+        &["notify", "--mechanism", "pipe", "--after", "1ms"],
     ] {
         let options = ["--warm-up", "7", "--samples", "20", "--rounds", "2", "--json", "--quiet"];
         let result = json(&[kind, &options].concat(), 0);

@@ -11,7 +11,7 @@ use crate::common::{howlate, is_root, run, skip, stderr, stdout};
 const MEASURE: [&[&str]; 3] = [
     &["cyclic", "--threads", "1", "--samples", "20"],
     &["sleep", "1ms", "--samples", "20"],
-    &["notify", "--by", "pipe", "--samples", "20", "--rounds", "1"],
+    &["notify", "--mechanism", "pipe", "--samples", "20", "--rounds", "1"],
 ];
 
 fn within(folder: &Path, arguments: &[&str]) -> Output {

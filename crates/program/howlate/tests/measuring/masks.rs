@@ -84,7 +84,7 @@ fn every_command_takes_cpus_outside_the_mask() {
         &["cyclic", "--cpus", &outside, "--samples", "20"],
         &["sleep", "--cpus", &outside, "--for", "1ms", "--samples", "20"],
         &["sleep", "--cpus", &outside, "--for", "1ms", "--samples", "5", "--call", "shell"],
-        &["notify", "--pair", &pair, "--by", "futex", "--samples", "20", "--rounds", "1"],
+        &["notify", "--pair", &pair, "--mechanism", "futex", "--samples", "20", "--rounds", "1"],
     ];
     for arguments in rows {
         let result = measure(&inside, arguments);

@@ -35,9 +35,10 @@ fn refusals(result: &Value) -> Vec<String> {
 
 #[track_caller]
 fn everything_arrives(arguments: &str) {
-    let output =
-        notify(&format!("--by all --after 100us --samples 20 --rounds 1 --json --details {arguments}"))
-            .output();
+    let output = notify(&format!(
+        "--mechanism all --after 100us --samples 20 --rounds 1 --json --details {arguments}"
+    ))
+    .output();
     let result = json(&output.unwrap());
     let left_out = refusals(&result);
     left_out.iter().for_each(|reason| skip(reason));
@@ -62,13 +63,13 @@ fn every_mechanism_wakes_a_process() {
 #[test]
 fn every_mechanism_makes_a_round_trip_between_processes() {
     let _alone = alone();
-    everything_arrives("--round-trip --hold-awake");
+    everything_arrives("--round-trip --receiver held_awake");
 }
 
 #[test]
 fn every_mechanism_wakes_a_thread() {
     let _alone = alone();
-    everything_arrives("--between threads");
+    everything_arrives("--peers threads");
 }
 
 fn allowed_cpus() -> Vec<usize> {
@@ -85,7 +86,7 @@ fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
         cpu_set.set(cpu);
         // Inherited by the program.
         rustix::thread::sched_setaffinity(None, &cpu_set).unwrap();
-        notify("--by pipe,busy_wait --after 50us --samples 12 --json").output().unwrap()
+        notify("--mechanism pipe,busy_wait --after 50us --samples 12 --json").output().unwrap()
     });
     let result = json(&output.join().unwrap());
     let left_out = refusals(&result).join("\n");
@@ -100,7 +101,7 @@ fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
 #[test]
 fn what_the_kernel_refuses_is_left_out_and_the_rest_runs() {
     // A limit of 0 bytes for message queues: mq_open(3) fails.
-    let options = ["notify", "--by", "posix_mq,pipe", "--after", "50us", "--samples", "12", "--json"];
+    let options = ["notify", "--mechanism", "posix_mq,pipe", "--after", "50us", "--samples", "12", "--json"];
     let howlate = howlate(&options);
     let limited = Command::new("prlimit")
         .arg("--msgqueue=0")
@@ -159,7 +160,7 @@ fn a_recording_can_be_shown_in_every_form() {
     assert!(
         printed.contains("Slower than the fastest blocking mechanism") && printed.contains("What this means")
     );
-    let twice = "--by pipe,futex --after 10us --between processes,threads --samples 60 --no-save";
+    let twice = "--mechanism pipe,futex --after 10us --peers processes,threads --samples 60 --no-save";
     let twice = stdout(&notify(twice).output().unwrap());
     let (tables, means) = twice.split_once("What this means").unwrap();
     assert!(

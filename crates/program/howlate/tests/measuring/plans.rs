@@ -145,6 +145,13 @@ fn plans_include_others_but_not_in_a_circle() {
     assert!(output.status.code() == Some(2) && stderr(&output).contains(says), "{}", stderr(&output));
 }
 
+#[test]
+fn old_names_of_options_are_read() {
+    let plan = PlanFolder::new("[[notify]]\nby = \"pipe\"\nbetween = \"threads\"\nhold-awake = true\n");
+    let shown = plan.run(&["--dry-run"]);
+    assert!(shown.status.success() && stdout(&shown).contains("pipe"), "{}", stderr(&shown));
+}
+
 /// Built-in plans are available by name; a recording gets the name.
 #[test]
 fn plans_come_with_the_program() {

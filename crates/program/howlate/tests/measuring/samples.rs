@@ -51,7 +51,7 @@ fn pyarrow_reads_what_the_recording_sums_up() {
     let kinds: [&[&str]; 3] = [
         &["cyclic", "--threads", "2", "--samples", "50", "--policy", "other,batch"],
         &["sleep", "--for", "0,100us", "--call", "nanosleep,python", "--samples", "30"],
-        &["notify", "--by", "pipe", "--after", "10us", "--samples", "40"],
+        &["notify", "--mechanism", "pipe", "--after", "10us", "--samples", "40"],
     ];
     for arguments in kinds {
         let folder = tempfile::tempdir().unwrap();

@@ -70,8 +70,17 @@ fn a_percentile_is_looked_at_twice_at_least() {
 
 #[test]
 fn notifications_go_on_until_something_is_known_too() {
-    let arguments =
-        ["notify", "--by", "pipe", "--after", "1ms", "--until", "max<1ns: 1 per 20s", "--at-most", "5m"];
+    let arguments = [
+        "notify",
+        "--mechanism",
+        "pipe",
+        "--after",
+        "1ms",
+        "--until",
+        "max<1ns: 1 per 20s",
+        "--at-most",
+        "5m",
+    ];
     let live = json(&[&arguments[..], &["--no-save", "--json"]].concat(), 1);
     assert_eq!(live["until"]["decision"], "refuted");
 }

@@ -83,7 +83,7 @@ const DENIED: [(&str, &str, &str); 12] = [
     ),
     (
         "memfd_create,socketpair",
-        "notify --by pipe,futex --samples 20 --rounds 1 --json --quiet --no-save",
+        "notify --mechanism pipe,futex --samples 20 --rounds 1 --json --quiet --no-save",
         "-",
     ),
 ];
@@ -205,7 +205,7 @@ fn in_an_empty_root_folder_it_measures_and_says_what_is_missing() {
     let rows = [
         "cyclic --threads 1 --samples 30 --json --quiet",
         "sleep --for 1ms --samples 20 --json --quiet",
-        "notify --by futex,pipe --samples 20 --rounds 1 --json --quiet",
+        "notify --mechanism futex,pipe --samples 20 --rounds 1 --json --quiet",
     ];
     for arguments in rows {
         let output = within(arguments);

@@ -21,7 +21,7 @@ fn ended_before_what_was_asked_for_is_3() {
     for command_line in [
         &["cyclic", "--threads", "1", "--duration", "1h"][..],
         &["sleep", "--for", "1ms", "--duration", "1h"],
-        &["notify", "--by", "futex", "--duration", "1h"],
+        &["notify", "--mechanism", "futex", "--duration", "1h"],
     ] {
         let mut run = Background::start(command_line);
         run.wait_for("\"block\"");

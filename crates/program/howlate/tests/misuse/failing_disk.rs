@@ -152,7 +152,7 @@ impl DiskRecorder {
     /// `None` where nothing can be recorded, with the reason printed.
     fn start(out: &Path) -> Option<Self> {
         // High enough for few incidents, low enough for some within the test; each minute has a line in any case.
-        let arguments = ["record", "--late-above", "20us", "--at-most", "0/h", "--duration", "2m", "--out"];
+        let arguments = ["record", "--late-above", "20us", "--timelines", "0/h", "--duration", "2m", "--out"];
         let arguments = [&arguments[..], &[out.to_str().unwrap()]].concat();
         let mut child = howlate(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());

@@ -94,7 +94,7 @@ fn a_frozen_measurement_goes_on_and_ends_when_it_is_told_to() {
     for (number, arguments) in [
         "cyclic --threads 1 --duration 1h",
         "sleep --for 1ms --duration 1h",
-        "notify --by futex --after 1ms --duration 1h",
+        "notify --mechanism futex --after 1ms --duration 1h",
         "cyclic --threads 1 --duration 1h --load cpu:20%",
     ]
     .into_iter()

@@ -353,7 +353,7 @@ fn no_file_of_a_tree_is_more_than_text() {
             // After the valid content, and instead of it.
             for evil in [format!("{}{EVIL}", text.trim_end()), EVIL.to_owned()] {
                 std::fs::write(&file, evil).unwrap();
-                run_checked(&["doctor", "--verbose", "--root", name]);
+                run_checked(&["doctor", "--details", "--root", name]);
             }
             std::fs::write(&file, before).unwrap();
         }

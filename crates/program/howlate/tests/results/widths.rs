@@ -23,7 +23,7 @@ const SHOWN: [&str; 18] = [
     "compare idle-before.jsonl idle-after.jsonl",
     "compare policies.jsonl --by policy",
     "doctor --root ../../systems/container",
-    "doctor --root ../../systems/laptop --verbose",
+    "doctor --root ../../systems/laptop --details",
 ];
 
 const CAPTURED: [&str; 10] = [

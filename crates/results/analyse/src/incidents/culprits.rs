@@ -31,13 +31,10 @@ pub struct Culprit {
     pub victim: (String, Span),
 }
 
-#[derive(Default)]
+/// A culprit while its incidents are added up.
 struct CulpritSum {
-    policy: Option<Policy>,
-    incidents: u64,
-    took: Span,
+    culprit: Culprit,
     own: OwnTime,
-    longest: Span,
     victims: BTreeMap<String, Span>,
 }
 
@@ -64,14 +61,14 @@ pub fn culprits<'a>(incidents: impl Iterator<Item = &'a Incident>) -> Vec<Culpri
             *policy = policy.or(cause.policy);
         }
         for (key, (took, policy)) in here {
-            all.entry(key).or_default().add(incident, took, policy);
+            all.entry(key).or_insert_with_key(CulpritSum::new).add(incident, took, policy);
         }
         for part in &incident.parts {
             let sum = cause_of(incident, part).and_then(|cause| all.get_mut(&key_of(cause)));
             sum.into_iter().for_each(|sum| sum.own.add(incident, part));
         }
     }
-    let mut culprits: Vec<Culprit> = all.into_iter().map(|(key, sum)| sum.culprit(key)).collect();
+    let mut culprits: Vec<Culprit> = all.into_values().map(CulpritSum::total).collect();
     culprits.sort_by_key(|culprit| std::cmp::Reverse(culprit.took));
     culprits
 }
@@ -87,22 +84,45 @@ fn key_of(cause: &IncidentCause) -> CulpritKey {
 }
 
 impl CulpritSum {
-    fn add(&mut self, incident: &Incident, took: Span, policy: Option<Policy>) {
-        if took > self.longest {
-            (self.longest, self.policy) = (took, policy);
+    fn new(key: &CulpritKey) -> Self {
+        let CulpritKey { kind, name, command, is_recorder, .. } = key.clone();
+        let (took, own, longest) = (Span::ZERO, Span::ZERO, Span::ZERO);
+        let (policy, incidents, victim) = (None, 0, Default::default());
+        Self {
+            culprit: Culprit {
+                kind,
+                name,
+                command,
+                is_recorder,
+                policy,
+                incidents,
+                took,
+                own,
+                longest,
+                victim,
+            },
+            own: OwnTime::default(),
+            victims: BTreeMap::new(),
         }
-        self.incidents += 1;
-        self.took = self.took.plus(took);
+    }
+
+    fn add(&mut self, incident: &Incident, took: Span, policy: Option<Policy>) {
+        let culprit = &mut self.culprit;
+        if took > culprit.longest {
+            (culprit.longest, culprit.policy) = (took, policy);
+        }
+        culprit.incidents += 1;
+        culprit.took = culprit.took.plus(took);
         let victim = self.victims.entry(incident.thread.process.clone()).or_default();
         *victim = victim.plus(took);
     }
 
-    fn culprit(self, CulpritKey { kind, name, command, is_recorder, .. }: CulpritKey) -> Culprit {
-        let Self { policy, incidents, took, own, longest, victims } = self;
-        let victim = victims.into_iter().max_by_key(|(_, took)| *took).unwrap_or_default();
+    fn total(self) -> Culprit {
+        let Self { mut culprit, own, victims } = self;
+        culprit.victim = victims.into_iter().max_by_key(|(_, took)| *took).unwrap_or_default();
         // Joined parts of several threads of one name count for one of them.
-        let own = own.sum().min(took);
-        Culprit { kind, name, command, is_recorder, policy, incidents, took, own, longest, victim }
+        culprit.own = own.sum().min(culprit.took);
+        culprit
     }
 }
 

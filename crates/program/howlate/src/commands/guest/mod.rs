@@ -25,7 +25,7 @@ use howlate_cli::GuestArgs;
 
 pub(crate) fn run(args: &GuestArgs) -> Result<ExitStatus, Error> {
     if args.libvirt_xml {
-        terminal::print(&libvirt_xml(&host_settings(args), args.cpus))?;
+        terminal::print(&libvirt_xml(&host_settings(args), args.vcpus))?;
         return Ok(ExitStatus::Done);
     }
     if args.list {
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &GuestArgs) -> Result<ExitStatus, Error> {
 fn machine(args: &GuestArgs, architecture: Architecture, tcg_threads: TcgThreads) -> VirtualMachine {
     VirtualMachine {
         architecture,
-        cpus: args.cpus,
+        cpus: args.vcpus,
         memory: args.memory.0,
         acceleration: args.accel,
         tcg_threads,

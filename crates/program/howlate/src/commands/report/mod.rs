@@ -61,7 +61,7 @@ fn report_incidents(args: &ReportArgs, folder: &Path) -> Result<ExitStatus, Erro
     }
     let files = files(args, &[folder.to_owned()]);
     files.iter().flat_map(ReportFiles::paths).try_for_each(must_be_new)?;
-    let incidents = record_folder::read(folder, &args.moments, args.together.group)?;
+    let incidents = record_folder::read(folder, &args.moments, args.together.group_by)?;
     write(
         files,
         &Artifact { content: record_folder::page(folder, &incidents).into(), picture: None },
