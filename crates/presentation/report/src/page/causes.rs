@@ -86,7 +86,7 @@ fn cause_row(row: &CauseRow<'_>) -> Markup {
             @for number in numbers { td class="number" { (number) } }
             td class="text" {
                 @match row.finding {
-                    None => "–",
+                    None => span class="none" { "–" },
                     Some(_) if row.is_repeated => { span class="quiet" { "as above" } }
                     Some(finding) => (what_to_do(row, finding)),
                 }
