@@ -88,7 +88,7 @@ impl Drop for Contenders {
 pub fn attack(program: &Path, seconds: u64, scores: &mut Scores) -> io::Result<()> {
     let length = Span::from_secs(seconds).plus(MARGIN).plus(MARGIN);
     let mut top = Command::new(program);
-    top.args(["top", "--once", "--json", "--details", "--threads", "--tracer", "bpf"]);
+    top.args(["top", "--once", "--json", "--details", "--by", "thread", "--tracer", "bpf"]);
     top.args(["--duration", &format!("{}us", length.as_nanos() / 1_000)]);
     let instance = Instance::create("witness-top", OF_THREADS)?;
     let top = top.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;

@@ -12,7 +12,7 @@ use super::{Cli, expand_shorthand};
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let mut pages = vec![root.join("README.md")];
-    for folder in ["docs", "docs/evidence", "docs/plans", "docs/tutorials"] {
+    for folder in ["docs", "docs/evidence", "docs/evidence/experiments", "docs/tutorials"] {
         let all = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         pages.extend(all.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
     }

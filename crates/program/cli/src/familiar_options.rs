@@ -19,7 +19,7 @@ struct Familiar {
 const MEASURING: &[&str] = &["cyclic", "sleep", "notify", "run"];
 const TIMED: &[&str] = &["cyclic", "sleep", "notify", "run", "gaps", "watch", "record", "load", "selfcheck"];
 
-const FAMILIAR: [Familiar; 12] = [
+const FAMILIAR: [Familiar; 14] = [
     Familiar {
         commands: &["watch", "record"],
         names: &["-p", "--pid"],
@@ -31,6 +31,13 @@ const FAMILIAR: [Familiar; 12] = [
         names: &["-p", "--pid"],
         here: "one process, by its id or name: `howlate top VALUE`",
         example: "4711",
+    },
+    Familiar { commands: &["top"], names: &["-H", "--threads"], here: "`--by thread`", example: "" },
+    Familiar {
+        commands: &["notify"],
+        names: &["--hold-awake"],
+        here: "`--receiver held_awake`",
+        example: "",
     },
     Familiar { commands: &["top"], names: &["-d", "--delay"], here: "`--interval LENGTH`", example: "2s" },
     Familiar {

@@ -89,13 +89,11 @@ mod tests {
             ("howlate compare --self-test", "compare"),
             ("howlate notify --by pipe", "notify"),
             ("howlate notify --between threads", "notify"),
-            ("howlate notify --hold-awake", "notify"),
             ("howlate guest --cpus 1 --list", "guest"),
             ("howlate record --policy fifo", "record"),
             ("howlate record --at-most 1/h", "record"),
             ("howlate show --group pod", "show"),
             ("howlate report --group pod", "report"),
-            ("howlate top --threads", "top"),
             ("howlate doctor --verbose", "doctor"),
             ("howlate doctor -v", "doctor"),
         ] {

@@ -58,9 +58,6 @@ pub struct NotifyArgs {
         hide_short_help = true
     )]
     pub receiver: Vec<ReceiverChoice>,
-    /// The same as `--receiver held_awake`
-    #[arg(long, conflicts_with = "receiver", hide = true)]
-    pub hold_awake: bool,
     /// Measure until the sender has an answer by the same mechanism
     #[arg(long, hide_short_help = true)]
     pub round_trip: bool,
@@ -97,9 +94,6 @@ impl NotifyArgs {
 
     /// Requested states of the receiver's CPU.
     pub fn receivers(&self) -> Vec<ReceiverCpu> {
-        if self.hold_awake {
-            return vec![ReceiverCpu::HeldAwake];
-        }
         deduplicate(&self.receiver.iter().map(|choice| choice.cpu()).collect::<Vec<_>>())
     }
 

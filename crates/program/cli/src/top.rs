@@ -29,13 +29,10 @@ pub struct TopArgs {
     named: Option<String>,
     /// One row per process, thread, group or culprit; a group is a control group, a culprit had a CPU that others were ready to use
     #[arg(long, value_name = "WHAT", value_parser = by, default_value = "process")]
-    by: TopBy,
+    pub by: TopBy,
     /// Only processes in this control group or below, such as /system.slice/nginx.service
     #[arg(long, value_name = "PATH", conflicts_with = "TimeRangeArgs")]
     pub group: Option<String>,
-    /// Show threads rather than processes: --by thread
-    #[arg(long, hide = true)]
-    threads: bool,
     /// What comes first
     #[arg(long, value_enum, default_value_t = Sorting::HeldUp)]
     pub sort: Sorting,
@@ -80,11 +77,6 @@ fn by(text: &str) -> Result<TopBy, String> {
 }
 
 impl TopArgs {
-    /// What each row stands for.
-    pub const fn by(&self) -> TopBy {
-        if self.threads { TopBy::Thread } else { self.by }
-    }
-
     /// The process to show, if only one.
     pub fn process(&self) -> Option<&str> {
         self.process.as_deref().or(self.named.as_deref())

@@ -137,7 +137,7 @@ fn current_findings(incidents: &IncidentReport) -> Vec<Finding> {
 pub(super) fn top(args: &TopArgs) -> Result<ExitStatus, Error> {
     let paths: Vec<PathBuf> = args.process().map(PathBuf::from).into_iter().collect();
     let folder = folder(&paths, &args.moments)?.unwrap_or(Path::new(DEFAULT_FOLDER));
-    let by = match args.by() {
+    let by = match args.by {
         TopBy::Thread => return Err(Error::NoThreadsInRecordFolder),
         TopBy::Group => Grouping::Cgroup,
         TopBy::Process | TopBy::Culprit => Grouping::Process,
@@ -147,5 +147,5 @@ pub(super) fn top(args: &TopArgs) -> Result<ExitStatus, Error> {
     if args.json {
         return print_json(&incidents, detail);
     }
-    print(&incidents, &incidents.top(args.by() == TopBy::Culprit, detail, terminal::width()))
+    print(&incidents, &incidents.top(args.by == TopBy::Culprit, detail, terminal::width()))
 }

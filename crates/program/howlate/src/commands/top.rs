@@ -72,7 +72,7 @@ fn view(args: &TopArgs) -> TopView {
         process: args.process().map(str::to_owned),
         kinds: args.kind.clone(),
         group: args.group.clone(),
-        by: args.by(),
+        by: args.by,
         filter: String::new(),
         rows: None,
         details: args.details,

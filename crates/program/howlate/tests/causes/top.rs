@@ -151,7 +151,7 @@ fn tables_follow_each_other_and_each_is_as_the_schema_says() {
     if !can_see() {
         return;
     }
-    let output = run(&["top", "--interval", "200ms", "--duration", "1s", "--json", "--threads"]);
+    let output = run(&["top", "--interval", "200ms", "--duration", "1s", "--json", "--by", "thread"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     let tables: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

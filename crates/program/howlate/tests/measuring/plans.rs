@@ -147,7 +147,7 @@ fn plans_include_others_but_not_in_a_circle() {
 
 #[test]
 fn old_names_of_options_are_read() {
-    let plan = PlanFolder::new("[[notify]]\nby = \"pipe\"\nbetween = \"threads\"\nhold-awake = true\n");
+    let plan = PlanFolder::new("[[notify]]\nby = \"pipe\"\nbetween = \"threads\"\n");
     let shown = plan.run(&["--dry-run"]);
     assert!(shown.status.success() && stdout(&shown).contains("pipe"), "{}", stderr(&shown));
 }
