@@ -1,9 +1,9 @@
-//! CPUs of the observer, and threads that share CPUs.
+//! CPUs of the observer, and what shares the CPUs of the measured threads.
 
-use howlate_model::{Caveat, CpuSet, System, Turn};
+use howlate_model::{Caveat, CpuSet, Policy, System, Turn};
 use howlate_procfs::{LoadAverage, Root};
 
-/// Caveats about threads that share CPUs.
+/// Caveats about what else has the CPUs, and about who shares them out.
 pub(crate) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let measured = turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();
@@ -17,6 +17,10 @@ pub(crate) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     if threads > cpus {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         caveats.push(Caveat::ThreadsShareCpus { threads: count(threads), cpus: count(cpus) });
+    }
+    let is_ext = |turn: &Turn| turn.tasks.iter().any(|task| task.policy == Policy::Ext);
+    if system.scheduler.is_none() && turns.iter().any(is_ext) {
+        caveats.push(Caveat::NoBpfScheduler);
     }
     caveats
 }
@@ -61,4 +65,29 @@ pub(crate) fn observer_cpus(turn: &Turn, system: &System) -> Option<CpuSet> {
     let senders = || turn.tasks.iter().filter_map(|task| task.work.sender_cpu()).collect::<CpuSet>();
     let beside_sender = || Some(senders().without(&receivers)).filter(|cpus| !cpus.is_empty());
     if measured.is_empty() { None } else { housekeeping(&measured, system).or_else(beside_sender) }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Load, Span, Task, Wait, Work};
+
+    use super::*;
+
+    #[test]
+    fn ext_is_the_kernels_own_scheduler_where_none_of_bpf_is_loaded() {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let turn = |policy| Turn {
+            tasks: vec![Task { policy, ..Task::new(work) }],
+            load: Load::IDLE,
+            duration: None,
+            cut_after: None,
+            estimate: Span::ZERO,
+        };
+        let said = |policy, scheduler: Option<&str>| {
+            let system = System { scheduler: scheduler.map(str::to_owned), ..System::default() };
+            contention(&[turn(policy)], &system).contains(&Caveat::NoBpfScheduler)
+        };
+        assert!(said(Policy::Ext, None));
+        assert!(!said(Policy::Ext, Some("rusty")) && !said(Policy::OTHER, None));
+    }
 }

@@ -152,6 +152,9 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::ThreadsShareCpus { threads, cpus } => {
             format!("{threads} threads on {cpus} CPUs delay one another.")
         }
+        Caveat::NoBpfScheduler => {
+            "No BPF scheduler (sched_ext) is loaded: the kernel's own ran the `ext` threads, like `other`.".to_owned()
+        }
         Caveat::ProcessesNotFollowed { count } => format!(
             "The program had {count} processes beyond the limit that can be followed; their threads are not in the result."
         ),

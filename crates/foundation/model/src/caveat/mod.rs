@@ -141,6 +141,8 @@ pub enum Caveat {
         /// How many CPUs they may run on.
         cpus: u32,
     },
+    /// `ext` was asked for where no scheduler of BPF (sched_ext) is loaded: the kernel's own runs such threads like any other.
+    NoBpfScheduler,
     /// A watched program started more processes than can be followed.
     ProcessesNotFollowed {
         /// How many were there and left out, at most.

@@ -38,6 +38,7 @@ impl Caveat {
             | Self::RealtimeTime { .. }
             | Self::ObserverShares { .. }
             | Self::ThreadsShareCpus { .. }
+            | Self::NoBpfScheduler
             | Self::ProcessesNotFollowed { .. }
             | Self::ThreadsFoundLate { .. }
             | Self::WaitsBounded { .. }
