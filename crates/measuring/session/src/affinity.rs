@@ -83,11 +83,11 @@ mod tests {
             cut_after: None,
             estimate: Span::ZERO,
         };
-        let said = |policy, scheduler: Option<&str>| {
+        let is_warned = |policy, scheduler: Option<&str>| {
             let system = System { scheduler: scheduler.map(str::to_owned), ..System::default() };
             contention(&[turn(policy)], &system).contains(&Caveat::NoBpfScheduler)
         };
-        assert!(said(Policy::Ext, None));
-        assert!(!said(Policy::Ext, Some("rusty")) && !said(Policy::OTHER, None));
+        assert!(is_warned(Policy::Ext, None));
+        assert!(!is_warned(Policy::Ext, Some("rusty")) && !is_warned(Policy::OTHER, None));
     }
 }

@@ -448,9 +448,10 @@ static __always_inline void came_untold(struct cpu *c, struct task_struct *p, u6
 {
 	u64 arrival = p->sched_info.last_arrival, clock = p->se.cfs_rq->rq->clock;
 	u64 since = arrival && clock > arrival ? clock - arrival : 0;
-	u64 came = since < now && now - since > c->last ? now - since : c->last;
+	u64 came = since < now ? now - since : now;
 	__sync_fetch_and_add(&told.unseen, 1);
-	push(c, came, UNSEEN, 0, 0);
+	/* Interrupts since then are in the ring, in order. */
+	push(c, came > c->last ? came : c->last, UNSEEN, 0, 0);
 	struct thread *t = p->pid ? bpf_task_storage_get(&threads, p, 0, 0) : 0;
 	if (!t || t->stage == OVER)
 		return;

@@ -17,6 +17,8 @@ use std::collections::{HashMap, VecDeque};
 use howlate_model::{CpuHolder, HolderKind, MonotonicTime, Span, TracedSleep};
 use howlate_procfs::{Cgroup, CpuCgroups, CpuQuota, CpuStat, Root};
 
+use crate::occupant::nameless;
+
 /// Periods that are remembered. A sleep that is reported later than so many readings belongs to a thread that hardly runs.
 const MAX_PERIODS: usize = 1024;
 
@@ -180,12 +182,12 @@ impl QuotaTracker {
             occupant.who = if waits_for_idle_cpu(&occupant.who, occupant.ns) {
                 quota_of(name.clone())
             } else {
-                not_seen()
+                nameless(HolderKind::NotSeen)
             };
         }
         for lost in &mut sleep.lost {
             lost.throttled = waits_for_idle_cpu(&lost.to, lost.until.since(lost.from));
-            lost.to = if lost.throttled { quota_of(name.clone()) } else { not_seen() };
+            lost.to = if lost.throttled { quota_of(name.clone()) } else { nameless(HolderKind::NotSeen) };
         }
     }
 }
@@ -196,10 +198,6 @@ fn waits_for_idle_cpu(by: &CpuHolder, ns: Span) -> bool {
 
 const fn quota_of(name: String) -> CpuHolder {
     CpuHolder { holder: HolderKind::Quota, pid: None, name }
-}
-
-const fn not_seen() -> CpuHolder {
-    CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() }
 }
 
 #[cfg(test)]

@@ -323,11 +323,11 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 			return 0;
 		}
 		u32 is_ready = may_be_ready(s, now, state);
+		if (s->stage == ASLEEP && s->record.since && s->got < s->left)
+			was_not_seen(s); /* nor was its switch to the CPU */
 		s->left = now;
 		s->left_on = bpf_get_smp_processor_id();
 		s->switches = c->switches;
-		if (s->stage == ASLEEP && s->record.since)
-			was_not_seen(s); /* nor was its switch to the CPU */
 		s->unseen = 0;
 		if (s->stage == WOKEN || s->stage == LEAVES)
 			stops_waiting(s); /* woken before it left, or its switch to the CPU was not seen */

@@ -13,7 +13,7 @@ use super::ring::{
 };
 use crate::fields::FieldReader;
 use crate::irq_names::InterruptNames;
-use crate::occupant::thread;
+use crate::occupant::{nameless, thread};
 
 /// A record from the BPF side.
 pub(super) enum Message {
@@ -195,6 +195,7 @@ impl LateRecord {
         sleep.throttled = left == Some(SwitchOut::Throttled);
         let since = throttled_since(at_first, self.thread.tid, self.began(), self.ended);
         quotas.annotate(sleep, since);
+        doubt_itself(sleep);
         // No CPU would have been its own while its group had no time left.
         let is_throttled = sleep.throttled || since.is_some();
         wait.idle_cpu =
@@ -253,6 +254,16 @@ fn mark_server_threads(occupants: &mut [Occupant]) {
         }
         if is_ordinary && is_later {
             occupant.who.holder = HolderKind::Server;
+        }
+    }
+}
+
+/// A thread that waits for a CPU does not have it: where its own interrupts say so, the switch to it raised no event, and who had the
+/// CPU until then is not known.
+fn doubt_itself(sleep: &mut TracedSleep) {
+    for occupant in &mut sleep.occupants {
+        if occupant.who.pid == Some(sleep.tid) {
+            occupant.who = nameless(HolderKind::NotSeen);
         }
     }
 }
@@ -433,6 +444,29 @@ mod tests {
             sleep.occupants.iter().map(|occupant| (occupant.who.holder, occupant.ns.as_nanos())).collect();
         assert_eq!(occupants, [(HolderKind::Thread, 1_500_000), (HolderKind::Quota, 4_500_000)]);
         assert!(!sleep.throttled, "it lost its CPU to another");
+    }
+
+    // 3000                  4400  4500               9000
+    // |---------------------|-----|------------------|
+    // left    hog had it     tick  its own interrupt: it had got the CPU without an event
+    #[test]
+    fn a_thread_does_not_wait_for_itself() {
+        let turn = |until, id, kind| RingEvent {
+            until: MonotonicTime::from_nanos(until),
+            id,
+            kind,
+            name: *b"any\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        };
+        let events =
+            [turn(9_500_000, 8, 0), turn(4_500_000, 0, 3), turn(4_400_000, 5, 0), turn(2_900_000, 8, 0x100)];
+        let bytes = record([9_000_000, 6_000_000, 6_000_000, 0], [8, 7, 0, 1, 0, 0, 0, 0], &events);
+        let mut quotas = QuotaLookup::new(Root::at("/nonexistent"));
+        let late = LateRecord::parse(&bytes).unwrap();
+        let sleep = late.complete(&CpuRings::none(), &mut InterruptNames::default(), &mut quotas).sleep;
+        let occupants: Vec<_> =
+            sleep.occupants.iter().map(|occupant| (occupant.who.holder, occupant.ns.as_nanos())).collect();
+        assert_eq!(occupants.first(), Some(&(HolderKind::Thread, 1_400_000)));
+        assert_eq!(occupants.last(), Some(&(HolderKind::NotSeen, 4_500_000)), "{occupants:?}");
     }
 
     /// It left its CPU ready to run, as its group had no time left: `bpf/late.h`.

@@ -9,10 +9,11 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{CpuHolder, CpuLoss, HolderKind, MonotonicTime, Occupant, Span, TracedSleep, WakeSource};
+use howlate_model::{CpuLoss, HolderKind, MonotonicTime, Occupant, Span, TracedSleep, WakeSource};
 
 use super::record::Switch;
 use super::schedstat::SchedstatReading;
+use crate::occupant::nameless;
 
 /// Preemptions of one wake-up that are listed.
 const MAX_LISTED: usize = 8;
@@ -147,20 +148,22 @@ fn add_wait(sleep: &mut TracedSleep, waited: Span, switched_in: MonotonicTime, s
     sleep.woken_by = WakeSource::NotSeen { slack, runnable_known: true };
     let ns = switched_in.since(runnable);
     if !ns.is_zero() {
-        sleep.occupants.push(Occupant { who: not_seen(), ns, from: None });
+        sleep.occupants.push(Occupant { who: nameless(HolderKind::NotSeen), ns, from: None });
     }
 }
 
 fn add_lost(sleep: &mut TracedSleep, from: MonotonicTime, until: MonotonicTime) {
     if sleep.lost.len() < MAX_LISTED {
-        sleep.lost.push(CpuLoss { from, until, to: not_seen(), throttled: false, merged: false });
+        sleep.lost.push(CpuLoss {
+            from,
+            until,
+            to: nameless(HolderKind::NotSeen),
+            throttled: false,
+            merged: false,
+        });
     } else {
         sleep.lost_more += 1;
     }
-}
-
-const fn not_seen() -> CpuHolder {
-    CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() }
 }
 
 #[cfg(test)]
@@ -212,7 +215,10 @@ mod tests {
         let sleep = &seen[0];
         assert_eq!((runnable(sleep), sleep.switched_in, sleep.cpu), (Some(970), Some(at(1_000)), 1));
         assert_eq!((sleep.asleep_since, sleep.asleep_again), (Some(at(100)), Some(at(1_020))));
-        assert_eq!(sleep.occupants, [Occupant { who: not_seen(), ns: Span::from_nanos(30), from: None }]);
+        assert_eq!(
+            sleep.occupants,
+            [Occupant { who: nameless(HolderKind::NotSeen), ns: Span::from_nanos(30), from: None }]
+        );
     }
 
     #[test]
