@@ -62,7 +62,7 @@ impl TuneError {
             // Its message says what to do.
             Self::Locked(LockError::TooLong { .. }) => None,
             Self::NothingToCompare { why: NothingToCompare::Ended, .. } => Some(
-                "give it a program that runs as long as `--budget` says (10 min if left out), or one that runs already: `howlate \
+                "give it a program that runs as long as `--budget` says (default: 10 min), or one that runs already: `howlate \
                  tune program PID`"
                     .into(),
             ),

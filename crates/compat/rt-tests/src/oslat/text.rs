@@ -149,11 +149,11 @@ fn thread(number: usize, cpu: &OslatCpu, options: &OslatOptions) -> String {
 
 /// Names and description of each option.
 const OPTION_ROWS: [(&str, &str); 16] = [
-    ("-b, --bucket-size=N", "number of buckets, 5 to 1024; 32 if left out"),
+    ("-b, --bucket-size=N", "number of buckets, 5 to 1024 [default: 32]"),
     ("-B, --bias", "take off each time what a turn took at least in the warm-up"),
-    ("-c, --cpu-list=LIST", "CPUs to measure, such as 1,3,5,7-15; all if left out"),
-    ("-C, --cpu-main-thread=CPU", "CPU of the main thread; 0 if left out"),
-    ("-D, --duration=TIME", "seconds, or with m, h or d minutes, hours or days; 1 if left out"),
+    ("-c, --cpu-list=LIST", "CPUs to measure, such as 1,3,5,7-15 [default: all]"),
+    ("-C, --cpu-main-thread=CPU", "CPU of the main thread [default: 0]"),
+    ("-D, --duration=TIME", "seconds, or with m, h or d minutes, hours or days [default: 1]"),
     ("    --json=FILENAME", "write the results as JSON"),
     ("-f, --rtprio=PRIORITY", "measure under SCHED_FIFO with this priority, 1 to 99"),
     ("-h, --help", "list the options"),
@@ -163,7 +163,7 @@ const OPTION_ROWS: [(&str, &str); 16] = [
     ("-T, --trace-threshold=US", "end with the first time of so many microseconds"),
     ("-v, --version", "print the version"),
     ("-w, --workload=NAME", "what to do at each turn: no, or memmove"),
-    (WIDTH, "width of a bucket, in nanoseconds; 1000 if left out"),
+    (WIDTH, "width of a bucket, in nanoseconds [default: 1000]"),
     ("-z, --zero-omit", "leave out empty buckets"),
 ];
 
