@@ -196,19 +196,15 @@ fn parse_table(measure: &MeasureTable, path: &Path) -> Result<CliCommand, PlanPr
 /// Options of a measuring command that its table can have.
 fn options_of(command: &str) -> Vec<String> {
     let cli = Cli::command();
-    let names = arguments_of(&cli, command)
-        .filter(|argument| !argument.is_hide_set())
-        .filter_map(clap::Arg::get_long);
+    let names = arguments_of(&cli, command).filter_map(clap::Arg::get_long);
     in_tables(names)
 }
 
 /// The names that these options had before, which are still read.
 fn old_names_of(command: &str) -> Vec<String> {
     let cli = Cli::command();
-    let hidden =
-        arguments_of(&cli, command).filter(|argument| argument.is_hide_set()).filter_map(clap::Arg::get_long);
-    let aliases = arguments_of(&cli, command).filter_map(clap::Arg::get_all_aliases).flatten();
-    in_tables(hidden.chain(aliases))
+    let names = arguments_of(&cli, command).filter_map(clap::Arg::get_all_aliases).flatten();
+    in_tables(names)
 }
 
 fn arguments_of<'cli>(cli: &'cli clap::Command, command: &str) -> impl Iterator<Item = &'cli clap::Arg> {
