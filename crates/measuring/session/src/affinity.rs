@@ -1,9 +1,9 @@
-//! CPUs of the observer, and what shares the CPUs of the measured threads.
+//! CPUs of the observer, and contention for those of the measured threads.
 
 use howlate_model::{Caveat, CpuSet, Policy, System, Turn};
 use howlate_procfs::{LoadAverage, Root};
 
-/// Caveats about what else has the CPUs, and about who shares them out.
+/// Caveats about contention for CPUs, and about the scheduler of `ext` threads.
 pub(crate) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let measured = turns.iter().map(measured_cpus).max_by_key(CpuSet::len).unwrap_or_default();

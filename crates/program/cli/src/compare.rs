@@ -9,7 +9,7 @@ use howlate_model::{Margin, Property, Span, TimeUnit};
 use super::completion_values;
 use super::value_parsers::time_unit;
 
-/// Tell whether two measurements differ, and by how much
+/// Say whether two measurements differ, and by how much
 ///
 /// Recordings, or conditions of one: whether they differ, by how much, and which difference could have been seen.
 #[derive(Args)]

@@ -258,8 +258,8 @@ fn mark_server_threads(occupants: &mut [Occupant]) {
     }
 }
 
-/// A thread that waits for a CPU does not have it: where its own interrupts say so, the switch to it raised no event, and who had the
-/// CPU until then is not known.
+/// A thread does not have the CPU that it waits for: if an interrupt came upon it there, the switch to it raised no event, and the
+/// occupant before is not known.
 fn doubt_itself(sleep: &mut TracedSleep) {
     for occupant in &mut sleep.occupants {
         if occupant.who.pid == Some(sleep.tid) {
@@ -419,52 +419,55 @@ mod tests {
         assert!(Message::parse(&bytes[..90]).is_none(), "it is cut short");
     }
 
+    /// A wait of 6 ms until 9 ms of the thread 8, with the last occupants of its CPU, the last one first.
+    fn late(recent_events: &[RingEvent]) -> LateRecord {
+        let numbers = [8, 7, 0, 1, 0, 0, 0, 0];
+        LateRecord::parse(&record([9_000_000, 6_000_000, 6_000_000, 0], numbers, recent_events)).unwrap()
+    }
+
+    fn complete(recent_events: &[RingEvent]) -> LateWait {
+        let mut quotas = QuotaLookup::new(Root::at("/nonexistent"));
+        late(recent_events).complete(&CpuRings::none(), &mut InterruptNames::default(), &mut quotas)
+    }
+
+    fn occupants(wait: &LateWait) -> Vec<(HolderKind, u64)> {
+        let occupants = wait.sleep.occupants.iter();
+        occupants.map(|occupant| (occupant.who.holder, occupant.ns.as_nanos())).collect()
+    }
+
+    fn turn(until: i64, id: u32, kind: u32) -> RingEvent {
+        let name = *b"hog\0\0\0\0\0\0\0\0\0\0\0\0\0";
+        RingEvent { until: MonotonicTime::from_nanos(until), id, kind, name }
+    }
+
     // 3.0            4.5     4.53                  9.0 ms
     // |--------------|-------|---------------------|
     // another has    gets it, in the kernel;       runs
     // the CPU        then its group has no time
     #[test]
     fn in_a_wait_the_quota_counts_from_where_it_began() {
-        let turn = |until, id, kind, name: &[u8; 3]| {
-            let mut event = RingEvent { until: MonotonicTime::from_nanos(until), id, kind, name: [0; 16] };
-            event.name[..3].copy_from_slice(name);
-            event
-        };
-        let events = [
-            turn(9_000_000, 6, 0, b"hog"),
-            turn(4_530_000, 8, STAYS_READY_SET_ASIDE, b"own"),
-            turn(4_500_000, 5, 0, b"hog"),
-            turn(3_000_000, 8, STAYS_READY_SET_ASIDE & 0x100, b"own"),
-        ];
-        let bytes = record([9_000_000, 6_000_000, 6_000_000, 0], [8, 7, 0, 1, 0, 0, 0, 0], &events);
-        let mut quotas = QuotaLookup::new(Root::at("/nonexistent"));
-        let late = LateRecord::parse(&bytes).unwrap();
-        let sleep = late.complete(&CpuRings::none(), &mut InterruptNames::default(), &mut quotas).sleep;
-        let occupants: Vec<_> =
-            sleep.occupants.iter().map(|occupant| (occupant.who.holder, occupant.ns.as_nanos())).collect();
-        assert_eq!(occupants, [(HolderKind::Thread, 1_500_000), (HolderKind::Quota, 4_500_000)]);
-        assert!(!sleep.throttled, "it lost its CPU to another");
+        let wait = complete(&[
+            turn(9_000_000, 6, 0),
+            turn(4_530_000, 8, STAYS_READY_SET_ASIDE),
+            turn(4_500_000, 5, 0),
+            turn(3_000_000, 8, STAYS_READY_SET_ASIDE & 0x100),
+        ]);
+        assert_eq!(occupants(&wait), [(HolderKind::Thread, 1_500_000), (HolderKind::Quota, 4_500_000)]);
+        assert!(!wait.sleep.throttled, "it lost its CPU to another");
     }
 
-    // 3000                  4400  4500               9000
+    // 3.0                   4.4   4.5                9.0 ms
     // |---------------------|-----|------------------|
-    // left    hog had it     tick  its own interrupt: it had got the CPU without an event
+    // another has the CPU    tick  an interrupt came upon it: the switch to it raised no event
     #[test]
     fn a_thread_does_not_wait_for_itself() {
-        let turn = |until, id, kind| RingEvent {
-            until: MonotonicTime::from_nanos(until),
-            id,
-            kind,
-            name: *b"any\0\0\0\0\0\0\0\0\0\0\0\0\0",
-        };
-        let events =
-            [turn(9_500_000, 8, 0), turn(4_500_000, 0, 3), turn(4_400_000, 5, 0), turn(2_900_000, 8, 0x100)];
-        let bytes = record([9_000_000, 6_000_000, 6_000_000, 0], [8, 7, 0, 1, 0, 0, 0, 0], &events);
-        let mut quotas = QuotaLookup::new(Root::at("/nonexistent"));
-        let late = LateRecord::parse(&bytes).unwrap();
-        let sleep = late.complete(&CpuRings::none(), &mut InterruptNames::default(), &mut quotas).sleep;
-        let occupants: Vec<_> =
-            sleep.occupants.iter().map(|occupant| (occupant.who.holder, occupant.ns.as_nanos())).collect();
+        let wait = complete(&[
+            turn(9_500_000, 8, 0),
+            turn(4_500_000, 0, 3),
+            turn(4_400_000, 5, 0),
+            turn(2_900_000, 8, 0x100),
+        ]);
+        let occupants = occupants(&wait);
         assert_eq!(occupants.first(), Some(&(HolderKind::Thread, 1_400_000)));
         assert_eq!(occupants.last(), Some(&(HolderKind::NotSeen, 4_500_000)), "{occupants:?}");
     }
@@ -472,27 +475,13 @@ mod tests {
     /// It left its CPU ready to run, as its group had no time left: `bpf/late.h`.
     const STAYS_READY_SET_ASIDE: u32 = 0x300;
 
-    /// The ring was overwritten before it was read; the occupants were sent with the record, the last one first.
+    /// The ring was overwritten before it was read; the occupants were sent with the record.
     #[test]
     fn overwritten_events_were_sent_with_the_wait() {
-        let turn = |until, id, kind| RingEvent {
-            until: MonotonicTime::from_nanos(until),
-            id,
-            kind,
-            name: *b"hog\0\0\0\0\0\0\0\0\0\0\0\0\0",
-        };
         let recent_events =
             [turn(9_000_000, 5, 6), turn(4_500_000, 0, 3), turn(4_400_000, 5, 6), turn(2_900_000, 8, 0x100)];
-        let late = |recent_events: &[RingEvent]| {
-            let numbers = [8, 7, 0, 1, 0, 0, 0, 0];
-            LateRecord::parse(&record([9_000_000, 6_000_000, 6_000_000, 0], numbers, recent_events)).unwrap()
-        };
-        let complete = |recent_events: &[RingEvent]| {
-            let mut quotas = QuotaLookup::new(Root::at("/nonexistent"));
-            late(recent_events).complete(&CpuRings::none(), &mut InterruptNames::default(), &mut quotas)
-        };
         let whole = complete(&recent_events);
-        let took: Vec<u64> = whole.sleep.occupants.iter().map(|occupant| occupant.ns.as_nanos()).collect();
+        let took: Vec<u64> = occupants(&whole).into_iter().map(|(_, ns)| ns).collect();
         assert_eq!(took, [1_400_000, 100_000, 4_500_000]);
         assert_eq!((whole.sleep.unnamed, whole.preempted), (Span::ZERO, true));
         assert_eq!(late(&recent_events).rings_needed(), []);
